@@ -1,0 +1,105 @@
+// How rows travel between TypeScript and SQL: camelCase fields, snake_case columns, JSON kept as text in `*_json`.
+// The only place that builds statements from field names.
+import type { SqlValue, Tx } from "./ledger.ts";
+
+/** Fields stored as JSON text. A field is JSON in every table or in none. */
+const jsonFields: ReadonlySet<string> = new Set([
+  "binding",
+  "ceilings",
+  "checklist",
+  "counters",
+  "end",
+  "ended",
+  "events",
+  "facts",
+  "grant",
+  "payload",
+  "permissions",
+  "policy",
+  "problems",
+  "receiptReasons",
+  "report",
+  "settlement",
+  "signals",
+  "task",
+]);
+
+export type Row = Record<string, unknown>;
+
+const columns = new Map<string, string>();
+const fields = new Map<string, { name: string; isJson: boolean }>();
+
+function columnOf(field: string): string {
+  let column = columns.get(field);
+  if (column === undefined) {
+    column = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    if (jsonFields.has(field)) column += "_json";
+    columns.set(field, column);
+  }
+  return column;
+}
+
+function fieldOf(column: string): { name: string; isJson: boolean } {
+  let field = fields.get(column);
+  if (field === undefined) {
+    const isJson = column.endsWith("_json");
+    const stem = isJson ? column.slice(0, -"_json".length) : column;
+    const name = stem.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    field = { name, isJson };
+    fields.set(column, field);
+  }
+  return field;
+}
+
+/** One database row as an object of ours. */
+export function rowFrom(raw: Row): Row {
+  const row: Row = {};
+  for (const [column, value] of Object.entries(raw)) {
+    const field = fieldOf(column);
+    row[field.name] = field.isJson && typeof value === "string" ? JSON.parse(value) : value;
+  }
+  return row;
+}
+
+function valueOf(field: string, value: unknown): SqlValue {
+  if (value === null || value === undefined) return null;
+  if (jsonFields.has(field)) return JSON.stringify(value);
+  if (typeof value === "boolean") return value ? 1 : 0;
+  if (typeof value === "string" || typeof value === "number") return value;
+  throw new TypeError(`field ${field} cannot be stored as ${typeof value}`);
+}
+
+/** Inserts one row. `unlessKnown` makes a row whose unique key exists already a no-op: returns whether it is new. */
+export async function insert(
+  tx: Tx,
+  table: string,
+  row: object,
+  unlessKnown = false,
+): Promise<boolean> {
+  const entries = Object.entries(row);
+  const names = entries.map(([field]) => columnOf(field)).join(", ");
+  const marks = entries.map(() => "?").join(", ");
+  const values = entries.map(([field, value]) => valueOf(field, value));
+  const conflict = unlessKnown ? " ON CONFLICT DO NOTHING" : "";
+  const count = await tx.run(
+    `INSERT INTO ${table} (${names}) VALUES (${marks})${conflict}`,
+    ...values,
+  );
+  return count > 0;
+}
+
+/** Changes the rows that match all of `where`; returns how many. */
+export async function update(
+  tx: Tx,
+  table: string,
+  change: { set: object; where: object },
+): Promise<number> {
+  const set = Object.entries(change.set);
+  const where = Object.entries(change.where);
+  const assignments = set.map(([field]) => `${columnOf(field)} = ?`).join(", ");
+  const conditions = where.map(([field]) => `${columnOf(field)} = ?`).join(" AND ");
+  return tx.run(
+    `UPDATE ${table} SET ${assignments} WHERE ${conditions}`,
+    ...[...set, ...where].map(([field, value]) => valueOf(field, value)),
+  );
+}

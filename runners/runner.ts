@@ -1,0 +1,127 @@
+// The door between the shell and the work in checkouts (spec 5): the one file of runners/ that app/ imports.
+// A runner knows mandates only as data; what a turn needs from the host comes in as functions.
+import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate.ts";
+import type { TaskProgress } from "../policies/tasks.ts";
+
+export interface RepositorySource {
+  readonly id: string;
+  /** A local path or an https address. */
+  readonly source: string;
+  readonly defaultBranch: string;
+}
+
+/** What works on a turn: the declared steps of a task, or the deterministic agent of tests and demonstrations. */
+export type Work =
+  | { readonly kind: "task"; readonly state: TaskState; readonly grantedStep: number | null }
+  | { readonly kind: "scripted"; readonly script: string; readonly prompt: string };
+
+export interface TurnRequest {
+  readonly mandateId: string;
+  readonly turnNumber: number;
+  readonly cause: EntryKind;
+  readonly repository: RepositorySource;
+  /** Null on the first turn: then the head of the default branch becomes the base. */
+  readonly baseCommit: string | null;
+  readonly work: Work;
+  readonly untracked: "ignore" | "count" | "commit";
+  /** Wall-clock end of this turn, epoch ms. */
+  readonly endsAt: number;
+}
+
+/** One tool call or step as the host saw it begin and finish. */
+export interface CallRecord {
+  readonly sequence: number;
+  readonly name: string;
+  readonly kind: "work" | "control";
+  readonly step: number | null;
+  readonly startedAt: number;
+  readonly finishedAt: number | null;
+  readonly exitCode: number | null;
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+/**
+ * What the runner asks of the host while a turn runs. Each resolves once it is durable: a step is never started
+ * before `callStarted` returned, so that a crash leaves a record of what may have happened (2.5).
+ */
+export interface TurnHost {
+  phase(name: TurnPhase): Promise<void>;
+  workBegins(): Promise<void>;
+  callStarted(call: CallRecord, progress: TaskProgress | null): Promise<void>;
+  callFinished(call: CallRecord, progress: TaskProgress | null): Promise<void>;
+  readonly now: () => number;
+  /** Aborted by stop, drain or deadline: the process group ends, the state is still saved. */
+  readonly signal: AbortSignal;
+}
+
+export type TurnPhase = "fetching" | "checking-out" | "working" | "saving";
+
+export interface TurnResult {
+  readonly end: TurnEnd;
+  readonly report: Report | null;
+  readonly reply: string;
+  readonly calls: readonly CallRecord[];
+  readonly progress: TaskProgress | null;
+  readonly baseCommit: string | null;
+  readonly fingerprintBefore: string | null;
+  readonly fingerprintAfter: string | null;
+  readonly fingerprintAll: string | null;
+  readonly savedCommit: string | null;
+  readonly events: readonly string[];
+  readonly isolation: string;
+}
+
+export interface PublishRequest {
+  readonly mandateId: string;
+  readonly repository: RepositorySource;
+  readonly baseCommit: string;
+  readonly branch: string;
+  readonly title: string;
+  readonly body: string;
+  readonly coAuthor: { readonly name: string; readonly email: string } | null;
+  readonly publishedCommit: string | null;
+  readonly paths: readonly string[];
+  readonly sizeLimit: number;
+  /** Commit time, fixed per publish so that a repeat after a crash makes the same commit. */
+  readonly at: number;
+}
+
+export type PublishOutcome =
+  | { readonly kind: "published"; readonly commit: string; readonly files: readonly string[] }
+  | { readonly kind: "empty" }
+  | {
+      readonly kind: "refused";
+      readonly why: "remote-moved" | "files";
+      readonly files: readonly string[];
+    };
+
+export interface PolicySource {
+  readonly commit: string;
+  /** Null when the default branch has no policy file. */
+  readonly text: string | null;
+  /** True when the working tree of a local repository has another policy file than the commit. */
+  readonly isUncommitted: boolean;
+}
+
+export interface Runner {
+  /** Never throws for what happens in the world: failures are ends of the turn. */
+  runTurn(request: TurnRequest, host: TurnHost): Promise<TurnResult>;
+  /** Safe to repeat: the same state gives the same commit, and a branch already there is adopted. Throws Failure. */
+  publish(request: PublishRequest): Promise<PublishOutcome>;
+  /** Reads the policy file from the head of the default branch. Throws Failure. */
+  readPolicy(repository: RepositorySource): Promise<PolicySource>;
+  /** Unified diff of a mandate's saved or published state against its base, for pages; null when there is none. */
+  diff(request: {
+    repository: RepositorySource;
+    mandateId: string;
+    base: string;
+    head: string | null;
+  }): Promise<string | null>;
+  /** True while a process that the host did not start works in the mandate's checkout (3.2). */
+  isManagedOutside(mandateId: string): Promise<boolean>;
+  /** Ends what a cut-off turn left running in its checkout; resolves when no process of ours lives there. */
+  endLeftovers(mandateId: string): Promise<void>;
+  /** Retires checkout and git state of an ended mandate. */
+  drop(mandateId: string): Promise<void>;
+}
