@@ -61,6 +61,7 @@ CREATE TABLE mandate (
   last_ran_at INTEGER NOT NULL DEFAULT 0,
   -- I1: the instant by which its mover must have moved it; null only when nothing has to.
   look_at INTEGER,
+  notice_key TEXT,
   CHECK ((status IN ('completed', 'stopped')) = (ended_at IS NOT NULL)),
   CHECK (status <> 'blocked' OR reason IS NOT NULL),
   CHECK (status NOT IN ('completed', 'stopped') OR look_at IS NULL),

@@ -1,0 +1,94 @@
+// Repositories and conversations in the ledger (spec 1.2, 1.3), identified by the forge's own ids.
+import type { PolicyFile } from "../../policies/policy-file.ts";
+import type { ConversationRef } from "../forge/forge.ts";
+import type { Sql, Tx } from "./ledger.ts";
+import { insert, update } from "./rows.ts";
+
+export interface RepositoryRow {
+  readonly id: string;
+  readonly connection: string;
+  readonly forgeId: string;
+  readonly name: string;
+  /** Where its objects come from: a local path or an https address. */
+  readonly source: string;
+  readonly defaultBranch: string;
+  /** The last good policy file, if there ever was one, and the problems of a newer one (7.3). */
+  readonly policy: PolicyFile | null;
+  readonly policyCommit: string | null;
+  readonly problems: readonly string[] | null;
+}
+
+export interface ConversationRow {
+  readonly id: string;
+  readonly repositoryId: string;
+  readonly number: number;
+  readonly kind: "issue" | "pull";
+  readonly runningEntryId: number | null;
+  readonly lastClaimedAt: number;
+}
+
+export async function saveRepository(
+  tx: Tx,
+  repository: Omit<RepositoryRow, "policy" | "policyCommit" | "problems">,
+): Promise<void> {
+  const isNew = await insert(tx, "repository", repository, true);
+  if (isNew) return;
+  const { id, name, source, defaultBranch } = repository;
+  await update(tx, "repository", { set: { name, source, defaultBranch }, where: { id } });
+}
+
+export async function savePolicy(
+  tx: Tx,
+  repositoryId: string,
+  policy: Partial<Pick<RepositoryRow, "policy" | "policyCommit" | "problems">>,
+): Promise<void> {
+  await update(tx, "repository", { set: policy, where: { id: repositoryId } });
+}
+
+export function findRepository(
+  sql: Sql,
+  connection: string,
+  forgeId: string,
+): Promise<RepositoryRow | undefined> {
+  return sql.first<RepositoryRow>(
+    "SELECT * FROM repository WHERE connection = ? AND forge_id = ?",
+    connection,
+    forgeId,
+  );
+}
+
+export async function repositoryOf(sql: Sql, id: string): Promise<RepositoryRow> {
+  const row = await sql.first<RepositoryRow>("SELECT * FROM repository WHERE id = ?", id);
+  if (row === undefined) throw new Error(`repository ${id} is not in the ledger`);
+  return row;
+}
+
+export function listRepositories(sql: Sql): Promise<RepositoryRow[]> {
+  return sql.all<RepositoryRow>("SELECT * FROM repository ORDER BY name");
+}
+
+/** The conversation's row, made when it is first spoken in. */
+export async function ensureConversation(
+  tx: Tx,
+  repository: RepositoryRow,
+  about: { number: number; kind: "issue" | "pull" },
+): Promise<ConversationRow> {
+  const id = `${repository.id}#${about.number}`;
+  await insert(tx, "conversation", { id, repositoryId: repository.id, ...about }, true);
+  return conversationOf(tx, id);
+}
+
+export async function conversationOf(sql: Sql, id: string): Promise<ConversationRow> {
+  const row = await sql.first<ConversationRow>("SELECT * FROM conversation WHERE id = ?", id);
+  if (row === undefined) throw new Error(`conversation ${id} is not in the ledger`);
+  return row;
+}
+
+/** Where a conversation is on its forge. */
+export function refOf(repository: RepositoryRow, conversation: ConversationRow): ConversationRef {
+  return {
+    connection: repository.connection,
+    forgeId: repository.forgeId,
+    number: conversation.number,
+  };
+}

@@ -1,0 +1,278 @@
+// Mandates and their anchors in the ledger (spec 1.2). Every change ends in `refreshLook`, which sets the instant by
+// which the mandate must move again (I1).
+import { lookAt, type LookFacts } from "../../policies/look.ts";
+import {
+  isTerminal,
+  noCounters,
+  type Ceilings,
+  type ChecklistItem,
+  type Counters,
+  type MandateId,
+  type MandateKind,
+  type Provenance,
+  type Status,
+  type TaskState,
+} from "../../policies/mandate.ts";
+import type { PolicyFile } from "../../policies/policy-file.ts";
+import type { ReasonCode, WayOut } from "../../policies/reasons.ts";
+import type { BindingWait } from "../../policies/waits.ts";
+import type { Sql, SqlValue, Tx } from "./ledger.ts";
+import { insert, update } from "./rows.ts";
+
+export interface MandateRow {
+  readonly id: MandateId;
+  readonly conversationId: string;
+  readonly kind: MandateKind;
+  readonly status: Status;
+  readonly reason: ReasonCode | null;
+  readonly reasonText: string | null;
+  readonly wayOut: WayOut | null;
+  readonly title: string;
+  readonly nextStep: string;
+  readonly nextStepBy: Provenance;
+  readonly deadlineAt: number;
+  /** The latest deadline that `extend` may set, as long from acceptance or extension as policy allows. */
+  readonly deadlineMaxAt: number;
+  readonly counters: Counters;
+  readonly ceilings: Ceilings;
+  readonly checklist: readonly ChecklistItem[] | null;
+  readonly task: TaskState | null;
+  readonly grant: { readonly name: string; readonly text: string } | null;
+  /** The repository's policy as it was at acceptance. */
+  readonly policy: PolicyFile;
+  readonly binding: BindingWait | null;
+  readonly parentId: MandateId | null;
+  readonly depth: number;
+  readonly branch: string;
+  readonly baseCommit: string | null;
+  readonly publishedCommit: string | null;
+  readonly pullNumber: number | null;
+  readonly createdAt: number;
+  readonly changedAt: number;
+  readonly endedAt: number | null;
+  readonly lastRanAt: number;
+  readonly lookAt: number | null;
+  /** Outbox key of the notice that asks a person or tells of the block that lies on it now. */
+  readonly noticeKey: string | null;
+}
+
+export interface Anchor {
+  readonly text: string;
+  readonly commentKind: string;
+  readonly commentId: string;
+  readonly commentUrl: string;
+  readonly authorId: string;
+  readonly authorName: string;
+  readonly permission: string;
+  readonly bodyHash: string;
+}
+
+export type NewMandate = Pick<
+  MandateRow,
+  | "conversationId"
+  | "kind"
+  | "title"
+  | "nextStep"
+  | "nextStepBy"
+  | "deadlineAt"
+  | "deadlineMaxAt"
+  | "ceilings"
+  | "task"
+  | "grant"
+  | "policy"
+>;
+
+const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";
+const shortestId = 4;
+const triesPerLength = 3;
+
+/** Stores a new mandate with its anchor; the caller adds its first entry in the same transaction. */
+export async function addMandate(
+  tx: Tx,
+  mandate: NewMandate,
+  given: { anchor: Anchor; random: () => number },
+): Promise<MandateId> {
+  const id = await freeId(tx, given.random);
+  await insert(tx, "mandate", {
+    ...mandate,
+    id,
+    status: "queued",
+    counters: noCounters,
+    branch: `holdfast/${id}-${slugOf(mandate.title)}`,
+    createdAt: tx.now,
+    changedAt: tx.now,
+    lookAt: tx.now,
+  });
+  await insert(tx, "anchor", { mandateId: id, ...given.anchor, capturedAt: tx.now });
+  return id;
+}
+
+/** Short and speakable; it grows where the short ones are taken. */
+async function freeId(tx: Tx, random: () => number): Promise<MandateId> {
+  for (let tries = 0; ; tries += 1) {
+    const length = shortestId + Math.floor(tries / triesPerLength);
+    const letters = Array.from(
+      { length },
+      () => alphabet[Math.floor(random() * alphabet.length)] ?? "2",
+    );
+    const id = `m-${letters.join("")}` as MandateId;
+    if ((await findMandate(tx, id)) === undefined) return id;
+  }
+}
+
+function slugOf(title: string): string {
+  const slug = title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+/, "");
+  return slug.slice(0, 32).replace(/-+$/, "") || "work";
+}
+
+export function findMandate(sql: Sql, id: string): Promise<MandateRow | undefined> {
+  return sql.first<MandateRow>("SELECT * FROM mandate WHERE id = ?", id);
+}
+
+export async function mandateOf(sql: Sql, id: string): Promise<MandateRow> {
+  const row = await findMandate(sql, id);
+  if (row === undefined) throw new Error(`mandate ${id} is not in the ledger`);
+  return row;
+}
+
+export function findAnchor(sql: Sql, id: string): Promise<Anchor | undefined> {
+  return sql.first<Anchor>("SELECT * FROM anchor WHERE mandate_id = ?", id);
+}
+
+/** Mandates of one conversation, oldest first; unfinished ones only unless asked. */
+export function mandatesIn(
+  sql: Sql,
+  conversationId: string,
+  options: { all: boolean } = { all: false },
+): Promise<MandateRow[]> {
+  const filter = options.all ? "" : "AND status NOT IN ('completed', 'stopped')";
+  return sql.all<MandateRow>(
+    `SELECT * FROM mandate WHERE conversation_id = ? ${filter} ORDER BY created_at, id`,
+    conversationId,
+  );
+}
+
+export type MandateChange = Partial<
+  Omit<MandateRow, "id" | "conversationId" | "createdAt" | "lookAt">
+>;
+
+/** Changes a mandate and sets its next look. Terminal states get their end time here. */
+export async function changeMandate(tx: Tx, id: string, change: MandateChange): Promise<void> {
+  const ended =
+    change.status === undefined ? {} : { endedAt: isTerminal(change.status) ? tx.now : null };
+  const look = change.status !== undefined && isTerminal(change.status) ? { lookAt: null } : {};
+  // The look is set before the status: a constraint refuses an unfinished mandate without one.
+  const provisional =
+    change.status !== undefined && !isTerminal(change.status) ? { lookAt: tx.now } : {};
+  await update(tx, "mandate", {
+    set: { ...change, ...ended, ...look, ...provisional, changedAt: tx.now },
+    where: { id },
+  });
+  await refreshLook(tx, id);
+}
+
+/** Recomputes the instant by which this mandate must have moved, from what the ledger holds now. */
+export async function refreshLook(tx: Tx, id: string): Promise<void> {
+  const facts = await lookFacts(tx, id);
+  if (facts === undefined) return;
+  await update(tx, "mandate", { set: { lookAt: lookAt(facts, tx.now) }, where: { id } });
+}
+
+interface LookRow {
+  status: Status;
+  deadlineAt: number;
+  waitState: "armed" | "claimed" | null;
+  waitDueAt: number | null;
+  waitDeadlineAt: number | null;
+  entryAt: number | null;
+  claims: number;
+  noticeState: string | null;
+  holds: number;
+}
+
+const lookQuery = `
+  SELECT m.status, m.deadline_at, w.state AS wait_state, w.due_at AS wait_due_at,
+    w.deadline_at AS wait_deadline_at,
+    (SELECT MIN(available_at) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'queued') AS entry_at,
+    (SELECT COUNT(*) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'claimed') AS claims,
+    (SELECT o.state FROM outbox o WHERE o.key = m.notice_key) AS notice_state,
+    (SELECT COUNT(*) FROM hold h WHERE h.scope = 'installation'
+      OR (h.scope = 'conversation' AND h.subject = m.conversation_id)
+      OR (h.scope = 'mandate' AND h.subject = m.id)) AS holds
+  FROM mandate m LEFT JOIN wait w ON w.mandate_id = m.id AND w.state <> 'ended'
+  WHERE m.id = ?`;
+
+/** What the rule of looks decides on. */
+export async function lookFacts(sql: Sql, id: string): Promise<LookFacts | undefined> {
+  const row = await sql.first<LookRow>(lookQuery, id);
+  if (row === undefined) return undefined;
+  const wait =
+    row.waitState === null || row.waitDueAt === null || row.waitDeadlineAt === null
+      ? null
+      : { state: row.waitState, dueAt: row.waitDueAt, deadlineAt: row.waitDeadlineAt };
+  return {
+    status: row.status,
+    deadlineAt: row.deadlineAt,
+    wait,
+    entryAt: row.entryAt,
+    hasClaim: row.claims > 0,
+    notice: row.noticeState === null ? "none" : row.noticeState === "sent" ? "delivered" : "open",
+    isHeld: row.holds > 0,
+  };
+}
+
+/** Looks again later: its mover is there, but something in the conversation stands before it. */
+export async function deferLook(tx: Tx, id: string, at: number): Promise<void> {
+  await tx.run("UPDATE mandate SET look_at = MIN(?, deadline_at) WHERE id = ?", at, id);
+}
+
+/** Mandates whose look is due, the longest overdue first. */
+export async function dueLooks(sql: Sql, now: number, limit: number): Promise<MandateId[]> {
+  const rows = await sql.all<{ id: MandateId }>(
+    "SELECT id FROM mandate WHERE look_at <= ? ORDER BY look_at LIMIT ?",
+    now,
+    limit,
+  );
+  return rows.map((row) => row.id);
+}
+
+export async function nextLookAt(sql: Sql): Promise<number | null> {
+  const row = await sql.first<{ at: number | null }>(
+    "SELECT MIN(look_at) AS at FROM mandate WHERE look_at IS NOT NULL",
+  );
+  return row?.at ?? null;
+}
+
+/** After a turn, a hold or a person's word: what waits in this conversation may be due at once. */
+export async function wakeConversation(tx: Tx, conversationId: string): Promise<void> {
+  const waiting = await tx.all<{ id: MandateId }>(
+    `SELECT m.id FROM mandate m JOIN wait w ON w.mandate_id = m.id AND w.state = 'armed'
+     WHERE m.conversation_id = ? AND m.status = 'waiting' AND w.due_at <= ?`,
+    conversationId,
+    tx.now,
+  );
+  for (const { id } of waiting) await refreshLook(tx, id);
+}
+
+/** Mandates of the installation for lists, unfinished first, newest first. */
+export function listMandates(
+  sql: Sql,
+  filter: { status?: Status; unfinished?: boolean; limit: number },
+): Promise<MandateRow[]> {
+  const conditions: string[] = [];
+  const values: SqlValue[] = [];
+  if (filter.status !== undefined) {
+    conditions.push("status = ?");
+    values.push(filter.status);
+  }
+  if (filter.unfinished === true) conditions.push("ended_at IS NULL");
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  return sql.all<MandateRow>(
+    `SELECT * FROM mandate ${where} ORDER BY ended_at IS NOT NULL, created_at DESC LIMIT ?`,
+    ...values,
+    filter.limit,
+  );
+}

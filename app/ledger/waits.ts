@@ -1,0 +1,77 @@
+// Waits in the ledger (spec 3.1, 3.2): one live wait per mandate, claimed once, its deadline never moved (I6).
+import type { Signal } from "../../policies/mandate.ts";
+import type { Wait } from "../../policies/waits.ts";
+import type { Sql, Tx } from "./ledger.ts";
+import { refreshLook } from "./mandates.ts";
+import { insert } from "./rows.ts";
+
+export interface WaitRow extends Wait {
+  readonly id: number;
+  readonly mandateId: string;
+  readonly turnId: number | null;
+  readonly state: "armed" | "claimed" | "ended";
+  readonly signals: readonly Signal[];
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+
+export function liveWait(sql: Sql, mandateId: string): Promise<WaitRow | undefined> {
+  return sql.first<WaitRow>(
+    "SELECT * FROM wait WHERE mandate_id = ? AND state <> 'ended'",
+    mandateId,
+  );
+}
+
+export function waitsOf(sql: Sql, mandateId: string): Promise<WaitRow[]> {
+  return sql.all<WaitRow>("SELECT * FROM wait WHERE mandate_id = ? ORDER BY id", mandateId);
+}
+
+/** Registers a wait in place of whatever was live before. */
+export async function armWait(
+  tx: Tx,
+  owner: { mandateId: string; turnId: number | null },
+  wait: Wait,
+): Promise<void> {
+  await endWait(tx, owner.mandateId);
+  const { reason, nextStep, everyMs, dueAt, deadlineAt, signals, subject } = wait;
+  await insert(tx, "wait", {
+    ...owner,
+    reason,
+    nextStep,
+    everyMs,
+    dueAt,
+    deadlineAt,
+    signals,
+    subject,
+    createdAt: tx.now,
+  });
+  await refreshLook(tx, owner.mandateId);
+}
+
+/** Claims the one recheck of a registration: true for exactly one caller. */
+export async function claimWait(tx: Tx, id: number): Promise<boolean> {
+  const count = await tx.run(
+    "UPDATE wait SET state = 'claimed' WHERE id = ? AND state = 'armed'",
+    id,
+  );
+  return count === 1;
+}
+
+/** Brings an armed wait's due time forward to now; false when there is none. */
+export async function bringForward(tx: Tx, mandateId: string): Promise<boolean> {
+  const count = await tx.run(
+    "UPDATE wait SET due_at = MIN(due_at, ?) WHERE mandate_id = ? AND state = 'armed'",
+    tx.now,
+    mandateId,
+  );
+  await refreshLook(tx, mandateId);
+  return count === 1;
+}
+
+export async function endWait(tx: Tx, mandateId: string): Promise<void> {
+  await tx.run(
+    "UPDATE wait SET state = 'ended', ended_at = ? WHERE mandate_id = ? AND state <> 'ended'",
+    tx.now,
+    mandateId,
+  );
+}
