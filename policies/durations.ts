@@ -14,7 +14,11 @@ export function parseDuration(text: string): number | null {
   const match = durationPattern.exec(text.trim());
   if (match === null || match[0] === "") return null;
   const [days, hours, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0));
-  const total = (days ?? 0) * dayMs + (hours ?? 0) * hourMs + (minutes ?? 0) * minuteMs + (seconds ?? 0) * secondMs;
+  const total =
+    (days ?? 0) * dayMs +
+    (hours ?? 0) * hourMs +
+    (minutes ?? 0) * minuteMs +
+    (seconds ?? 0) * secondMs;
   return total > 0 ? total : null;
 }
 

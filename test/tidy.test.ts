@@ -77,6 +77,7 @@ describe("imports", () => {
     ["runners/exec.ts", `import { spawn } from "node:child_process";`],
     ["runners/agents/task.ts", `import { exec } from "../exec.ts";`],
     ["app/a.ts", `import { runner } from "../runners/runner.ts"; import { open } from "node:fs";`],
+    ["app/intake/a.ts", `new Worker(new URL("b-thread.ts", import.meta.url));`],
     ["app/web/a.ts", `import type { IncomingMessage } from "node:http";`],
     ["app/ledger/sqlite.ts", `import { DatabaseSync } from "node:sqlite";`],
     ["test/a.ts", `import { spawn } from "node:child_process"; import "left-pad";`],

@@ -81,10 +81,10 @@ export function parse({ path, text }: File): Source {
   return { path, text, imports, comments, code };
 }
 
-/** `new URL("./x-thread.ts", import.meta.url)` loads a file as surely as an import does. */
+/** `new URL("x-thread.ts", import.meta.url)` loads a file as surely as an import does. */
 function threadsIn(code: string): Import[] {
-  const loads = code.matchAll(/new URL\(\s*("[^"]*\.(?:ts|js|mjs)")\s*,\s*import\.meta\.url/g);
-  return [...loads].map(([, literal]) => ({ target: literalIn(literal ?? ""), isType: false }));
+  const loads = code.matchAll(/new URL\(\s*"([^"]*\.(?:ts|js|mjs))"\s*,\s*import\.meta\.url/g);
+  return [...loads].map(([, path]) => ({ target: `./${path ?? ""}`, isType: false }));
 }
 
 function literalIn(expression: string): string | null {
