@@ -1,0 +1,110 @@
+// What notices, pages and the CLI say about a mandate (spec 1.6), assembled from its rows. Reads only, and changes or
+// decides nothing: the words are in notices/.
+import { isTerminal, type Status } from "../../policies/mandate.ts";
+import { stepLabel } from "../../policies/tasks.ts";
+import type { MandateFacts } from "../notices/facts.ts";
+import { holdOn } from "./history.ts";
+import type { Sql } from "./ledger.ts";
+import { findAnchor, mandateOf, type Anchor, type MandateRow } from "./mandates.ts";
+import { lastTurn, type ToolCallRow } from "./turns.ts";
+import { liveWait } from "./waits.ts";
+
+const seenLimit = 500;
+
+/** Throws when there is no such mandate. `recordUrl` gives null where no page is served. */
+export async function factsOf(
+  sql: Sql,
+  id: string,
+  recordUrl: (id: string) => string | null,
+): Promise<MandateFacts> {
+  const mandate = await mandateOf(sql, id);
+  const anchor = await findAnchor(sql, id);
+  return {
+    id: mandate.id,
+    title: mandate.title,
+    status: mandate.status,
+    reason: mandate.reason,
+    reasonText: mandate.reasonText,
+    wayOut: mandate.wayOut,
+    nextStep: mandate.nextStep,
+    nextStepBy: mandate.nextStepBy,
+    deadlineAt: mandate.deadlineAt,
+    counters: mandate.counters,
+    ceilings: mandate.ceilings,
+    branch: mandate.branch,
+    publishedCommit: mandate.publishedCommit,
+    createdAt: mandate.createdAt,
+    endedAt: mandate.endedAt,
+    hold: await holdOf(sql, mandate),
+    wait: await waitOf(sql, mandate),
+    checklist: mandate.checklist ?? [],
+    anchor: {
+      text: anchor?.text ?? "",
+      url: anchor?.commentUrl ?? "",
+      authorId: anchor?.authorId ?? "",
+      authorName: anchor?.authorName ?? "",
+    },
+    pull: pullOf(mandate, anchor),
+    phase: mandate.status === "running" ? ((await lastTurn(sql, id))?.phase ?? null) : null,
+    recordUrl: recordUrl(id),
+    taskName: mandate.task?.name ?? null,
+    steps: stepsOf(mandate),
+  };
+}
+
+/** A hold shows only where a mandate would go on by itself (1.1). */
+async function holdOf(sql: Sql, mandate: MandateRow): Promise<MandateFacts["hold"]> {
+  const holdable: readonly Status[] = ["queued", "assessing", "waiting"];
+  if (!holdable.includes(mandate.status)) return null;
+  const hold = await holdOn(sql, mandate);
+  if (hold === undefined) return null;
+  return { reason: hold.reason, byName: hold.byName, at: hold.at };
+}
+
+async function waitOf(sql: Sql, mandate: MandateRow): Promise<MandateFacts["wait"]> {
+  if (isTerminal(mandate.status)) return null;
+  const wait = await liveWait(sql, mandate.id);
+  if (wait === undefined) return null;
+  return { reason: wait.reason, dueAt: wait.dueAt, deadlineAt: wait.deadlineAt };
+}
+
+/**
+ * The ledger keeps the number alone. Issues and pull requests share one sequence on every forge, which finds a pull
+ * request under an issue's address too, so the anchor's address with the other number leads there.
+ */
+function pullOf(mandate: MandateRow, anchor: Anchor | undefined): MandateFacts["pull"] {
+  const number = mandate.pullNumber;
+  if (number === null) return null;
+  const near = anchor?.commentUrl ?? `#${number}`;
+  return { number, url: near.replace(/\d+(?:#.*)?$/, String(number)) };
+}
+
+function stepsOf({ task }: MandateRow): MandateFacts["steps"] {
+  if (task === null) return [];
+  return task.task.steps.map((step, index) => ({
+    title: stepLabel(step),
+    state: task.progress[index]?.state ?? "open",
+  }));
+}
+
+/** The last finished work call in words, its last lines cut to 500 characters; null before the first one. */
+export async function lastSeen(sql: Sql, mandateId: string): Promise<string | null> {
+  const call = await sql.first<ToolCallRow>(
+    `SELECT c.* FROM tool_call c JOIN turn t ON t.id = c.turn_id
+     WHERE t.mandate_id = ? AND c.kind = 'work' AND c.finished_at IS NOT NULL
+     ORDER BY t.number DESC, c.sequence DESC LIMIT 1`,
+    mandateId,
+  );
+  if (call === undefined) return null;
+  const { task } = await mandateOf(sql, mandateId);
+  const step = call.step === null ? undefined : task?.task.steps[call.step];
+  const what = step === undefined ? call.name : `step ${(call.step ?? 0) + 1} (${stepLabel(step)})`;
+  const output = (call.textTail === "" ? call.textHead : call.textTail).trim();
+  const lines = output.length > seenLimit ? `…${output.slice(1 - seenLimit)}` : output;
+  return `${what} ${endOf(call)}${lines === "" ? ", without any output" : `: ${lines}`}`;
+}
+
+function endOf({ exitCode, failed }: ToolCallRow): string {
+  if (exitCode !== null) return `ended with exit ${exitCode}`;
+  return failed === 1 ? "failed" : "ended";
+}
