@@ -20,6 +20,8 @@ export interface LookFacts {
   /** A notice that asks a person or tells of the block: in the outbox, or delivered. */
   readonly notice: "none" | "open" | "delivered";
   readonly isHeld: boolean;
+  /** Its completed report was made and is being published: a deadline no longer ends it (3.3). */
+  readonly isPublishing: boolean;
 }
 
 /** The instant by which this state must have been moved on; null when nothing has to move it. */
@@ -29,7 +31,7 @@ export function lookAt(facts: LookFacts, now: number): number | null {
     return facts.notice === "delivered" ? null : now + lookGraceMs;
   }
   const endsAt = Math.min(facts.deadlineAt, facts.wait?.deadlineAt ?? Infinity);
-  return Math.min(endsAt, moverDueAt(facts, now));
+  return Math.min(facts.isPublishing ? Infinity : endsAt, moverDueAt(facts, now));
 }
 
 function moverDueAt(facts: LookFacts, now: number): number {
@@ -58,7 +60,7 @@ export type Look =
 /** What is to be done about a mandate now. A deadline comes before everything else, also under a hold. */
 export function look(facts: LookFacts, now: number): Look {
   if (isTerminal(facts.status)) return { found: "nothing" };
-  if (facts.status !== "blocked") {
+  if (facts.status !== "blocked" && !facts.isPublishing) {
     if (facts.deadlineAt <= now) return { found: "expired", of: "mandate" };
     if (facts.wait !== null && facts.wait.deadlineAt <= now)
       return { found: "expired", of: "wait" };

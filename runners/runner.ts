@@ -82,7 +82,8 @@ export interface PublishRequest {
   readonly coAuthor: { readonly name: string; readonly email: string } | null;
   readonly publishedCommit: string | null;
   readonly paths: readonly string[];
-  readonly sizeLimit: number;
+  readonly filesLimit: number;
+  readonly bytesLimit: number;
   /** Commit time, fixed per publish so that a repeat after a crash makes the same commit. */
   readonly at: number;
 }

@@ -1,8 +1,8 @@
 // Repositories and conversations in the ledger (spec 1.2, 1.3), identified by the forge's own ids.
-import type { PolicyFile } from "../../policies/policy-file.ts";
+import type { PolicyFile, PolicyProblem } from "../../policies/policy-file.ts";
 import type { ConversationRef } from "../forge/forge.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, update } from "./rows.ts";
+import { insertOnce, update } from "./rows.ts";
 
 export interface RepositoryRow {
   readonly id: string;
@@ -15,7 +15,7 @@ export interface RepositoryRow {
   /** The last good policy file, if there ever was one, and the problems of a newer one (7.3). */
   readonly policy: PolicyFile | null;
   readonly policyCommit: string | null;
-  readonly problems: readonly string[] | null;
+  readonly problems: readonly PolicyProblem[] | null;
 }
 
 export interface ConversationRow {
@@ -31,7 +31,7 @@ export async function saveRepository(
   tx: Tx,
   repository: Omit<RepositoryRow, "policy" | "policyCommit" | "problems">,
 ): Promise<void> {
-  const isNew = await insert(tx, "repository", repository, true);
+  const isNew = await insertOnce(tx, "repository", repository);
   if (isNew) return;
   const { id, name, source, defaultBranch } = repository;
   await update(tx, "repository", { set: { name, source, defaultBranch }, where: { id } });
@@ -74,7 +74,7 @@ export async function ensureConversation(
   about: { number: number; kind: "issue" | "pull" },
 ): Promise<ConversationRow> {
   const id = `${repository.id}#${about.number}`;
-  await insert(tx, "conversation", { id, repositoryId: repository.id, ...about }, true);
+  await insertOnce(tx, "conversation", { id, repositoryId: repository.id, ...about });
   return conversationOf(tx, id);
 }
 

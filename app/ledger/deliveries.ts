@@ -1,7 +1,7 @@
 // Deliveries: what reached us and must be handled exactly once (spec 6.2; I4). Decides nothing.
 import type { ForgeEvent } from "../../policies/events.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, update } from "./rows.ts";
+import { insertOnce, update } from "./rows.ts";
 
 export interface DeliveryRow {
   readonly id: number;
@@ -20,7 +20,7 @@ export function addDelivery(
   tx: Tx,
   delivery: { connection: string; guid: string; payload: ForgeEvent },
 ): Promise<boolean> {
-  return insert(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now }, true);
+  return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
 }
 
 export function openDeliveries(sql: Sql, now: number, limit: number): Promise<DeliveryRow[]> {
@@ -65,21 +65,28 @@ export function claimIdentity(
   tx: Tx,
   command: {
     identity: string;
+    textIdentity: string;
     deliveryId: number;
     conversationId: string;
     name: string;
     mandateId: string | null;
     bodyHash: string;
+    commandHash: string;
     byId: string;
   },
 ): Promise<boolean> {
-  return insert(tx, "command", { ...command, at: tx.now }, true);
+  return insertOnce(tx, "command", { ...command, at: tx.now });
 }
 
-/** Identities of commands already taken from one text. */
-export async function knownCommands(
-  sql: Sql,
-  textIdentity: string,
-): Promise<{ bodyHash: string }[]> {
-  return sql.all("SELECT body_hash FROM command WHERE identity LIKE ? || ' %'", textIdentity);
+export interface TakenCommand {
+  readonly bodyHash: string;
+  readonly commandHash: string;
+}
+
+/** The commands that were taken from a text before, in its order. */
+export function takenCommands(sql: Sql, textIdentity: string): Promise<TakenCommand[]> {
+  return sql.all<TakenCommand>(
+    "SELECT body_hash, command_hash FROM command WHERE text_identity = ? ORDER BY rowid",
+    textIdentity,
+  );
 }

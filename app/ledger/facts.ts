@@ -1,10 +1,10 @@
-// What notices, pages and the CLI say about a mandate (spec 1.6), assembled from its rows. Reads only, and changes or
-// decides nothing: the words are in notices/.
+// What notices, pages and the CLI say about a mandate (spec 1.6) and the installation (7.4), assembled from rows.
+// Changes and decides nothing: the words are in notices/.
 import { isTerminal, type Status } from "../../policies/mandate.ts";
 import { stepLabel } from "../../policies/tasks.ts";
 import type { MandateFacts } from "../notices/facts.ts";
 import { holdOn } from "./history.ts";
-import type { Sql } from "./ledger.ts";
+import type { Sql, Tx } from "./ledger.ts";
 import { findAnchor, mandateOf, type Anchor, type MandateRow } from "./mandates.ts";
 import { lastTurn, type ToolCallRow } from "./turns.ts";
 import { liveWait } from "./waits.ts";
@@ -107,4 +107,38 @@ export async function lastSeen(sql: Sql, mandateId: string): Promise<string | nu
 function endOf({ exitCode, failed }: ToolCallRow): string {
   if (exitCode !== null) return `ended with exit ${exitCode}`;
   return failed === 1 ? "failed" : "ended";
+}
+
+/** Queues and lags of the whole installation, by their oldest instants; null where nothing waits. */
+export interface Health {
+  readonly running: number;
+  readonly queued: number;
+  readonly waits: number;
+  readonly overdueAt: number | null;
+  readonly deliveryAt: number | null;
+  readonly messageAt: number | null;
+  readonly undelivered: number;
+}
+
+export async function healthOf(sql: Sql): Promise<Health> {
+  const health = await sql.first<Health>(
+    `SELECT (SELECT COUNT(*) FROM inbox WHERE state = 'claimed') AS running,
+       (SELECT COUNT(*) FROM inbox WHERE state = 'queued') AS queued,
+       (SELECT COUNT(*) FROM wait WHERE state = 'armed') AS waits,
+       (SELECT MIN(look_at) FROM mandate WHERE look_at IS NOT NULL) AS overdue_at,
+       (SELECT MIN(received_at) FROM delivery WHERE handled_at IS NULL) AS delivery_at,
+       (SELECT MIN(next_at) FROM outbox WHERE state IN ('pending', 'unsure')) AS message_at,
+       (SELECT COUNT(*) FROM outbox WHERE state = 'dead') AS undelivered`,
+  );
+  if (health === undefined) throw new Error("a query of counts gave no row");
+  return health;
+}
+
+/** Fails where nothing can be written now; changes nothing that anybody reads. */
+export async function proveWritable(tx: Tx): Promise<void> {
+  await tx.run(
+    `INSERT INTO meta (key, value) VALUES ('probed-at', ?)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    String(tx.now),
+  );
 }

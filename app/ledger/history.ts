@@ -2,7 +2,7 @@
 import type { Evidence, EvidenceKind } from "../../policies/evidence/stall.ts";
 import type { ReasonCode } from "../../policies/reasons.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insert } from "./rows.ts";
+import { insert, insertOnce } from "./rows.ts";
 
 export interface EventRow {
   readonly id: number;
@@ -78,7 +78,7 @@ export interface HoldRow {
 
 /** Lays a hold; false when one of this scope lies there already. */
 export function addHold(tx: Tx, hold: Omit<HoldRow, "at">): Promise<boolean> {
-  return insert(tx, "hold", { ...hold, at: tx.now }, true);
+  return insertOnce(tx, "hold", { ...hold, at: tx.now });
 }
 
 export async function liftHold(tx: Tx, scope: HoldScope, subject: string): Promise<boolean> {

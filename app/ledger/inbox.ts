@@ -4,7 +4,7 @@ import type { EntryKind } from "../../policies/mandate.ts";
 import { orderKey } from "../../policies/order.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { changeMandate, refreshLook } from "./mandates.ts";
-import { insert, update } from "./rows.ts";
+import { insertOnce, update } from "./rows.ts";
 
 declare const claimed: unique symbol;
 
@@ -62,7 +62,7 @@ export interface NewEntry {
 export async function addEntry(tx: Tx, entry: NewEntry): Promise<boolean> {
   const { lastRanAt, ...row } = entry;
   const key = orderKey(entry.kind, { now: tx.now, lastRanAt });
-  const isNew = await insert(tx, "inbox", { ...row, ...key, createdAt: tx.now }, true);
+  const isNew = await insertOnce(tx, "inbox", { ...row, ...key, createdAt: tx.now });
   await refreshLook(tx, entry.mandateId);
   return isNew;
 }

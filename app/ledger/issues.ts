@@ -1,7 +1,7 @@
 // Issues, pull requests, comments and reactions of the local forge (spec 6.1): its tables alone.
 // Decides nothing: who may write, and what a write causes, is said in forge/local*.ts.
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, update } from "./rows.ts";
+import { insert, insertOnce, update } from "./rows.ts";
 
 /** One conversation of the local forge. */
 export interface Place {
@@ -198,7 +198,7 @@ export async function addReaction(
   repositoryId: string,
   reaction: ReactionRow,
 ): Promise<void> {
-  await insert(tx, "local_reaction", { repositoryId, ...reaction, at: tx.now }, true);
+  await insertOnce(tx, "local_reaction", { repositoryId, ...reaction, at: tx.now });
 }
 
 /** Reactions to an issue (`issue:<number>`) and to its comments (`comment:<id>`), in order. */

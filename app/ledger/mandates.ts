@@ -41,6 +41,9 @@ export interface MandateRow {
   /** The repository's policy as it was at acceptance. */
   readonly policy: PolicyFile;
   readonly binding: BindingWait | null;
+  /** Whose right counts: the author, or who took it over with `continue` or `retry` (1.6). */
+  readonly actorId: string;
+  readonly actorName: string;
   readonly parentId: MandateId | null;
   readonly depth: number;
   readonly branch: string;
@@ -80,6 +83,8 @@ export type NewMandate = Pick<
   | "task"
   | "grant"
   | "policy"
+  | "actorId"
+  | "actorName"
 >;
 
 const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";
@@ -189,6 +194,7 @@ interface LookRow {
   waitDeadlineAt: number | null;
   entryAt: number | null;
   claims: number;
+  publishes: number;
   noticeState: string | null;
   holds: number;
 }
@@ -198,6 +204,8 @@ const lookQuery = `
     w.deadline_at AS wait_deadline_at,
     (SELECT MIN(available_at) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'queued') AS entry_at,
     (SELECT COUNT(*) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'claimed') AS claims,
+    (SELECT COUNT(*) FROM inbox i WHERE i.mandate_id = m.id AND i.kind = 'publish'
+      AND i.state IN ('queued', 'claimed')) AS publishes,
     (SELECT o.state FROM outbox o WHERE o.key = m.notice_key) AS notice_state,
     (SELECT COUNT(*) FROM hold h WHERE h.scope = 'installation'
       OR (h.scope = 'conversation' AND h.subject = m.conversation_id)
@@ -221,12 +229,20 @@ export async function lookFacts(sql: Sql, id: string): Promise<LookFacts | undef
     hasClaim: row.claims > 0,
     notice: row.noticeState === null ? "none" : row.noticeState === "sent" ? "delivered" : "open",
     isHeld: row.holds > 0,
+    isPublishing: row.publishes > 0,
   };
 }
 
 /** Looks again later: its mover is there, but something in the conversation stands before it. */
 export async function deferLook(tx: Tx, id: string, at: number): Promise<void> {
-  await tx.run("UPDATE mandate SET look_at = MIN(?, deadline_at) WHERE id = ?", at, id);
+  await tx.run(
+    `UPDATE mandate SET look_at = CASE WHEN deadline_at > ? THEN MIN(?, deadline_at) ELSE ? END
+     WHERE id = ?`,
+    tx.now,
+    at,
+    at,
+    id,
+  );
 }
 
 /** Mandates whose look is due, the longest overdue first. */

@@ -1,7 +1,7 @@
 // The outbox: durable messages on their way to a forge, each with a key (spec 6.3; I5).
 // A row leaves `pending` only through a committed `sending`; one found in `sending` is probed, never sent on a guess.
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, update } from "./rows.ts";
+import { insertOnce, update } from "./rows.ts";
 
 /** `ask`: a block or a question, what a person must see. `tell`: all other new comments. `status`: edited in place. */
 export type MessageKind = "ask" | "tell" | "status" | "reaction";
@@ -49,12 +49,50 @@ const priorityOf: Readonly<Record<MessageKind, number>> = {
 export async function post(tx: Tx, message: NewMessage): Promise<boolean> {
   const { kind, conversationId, mandateId } = message;
   const lane = kind === "status" ? `status ${mandateId}` : `conversation ${conversationId}`;
-  return insert(
-    tx,
-    "outbox",
-    { ...message, lane, priority: priorityOf[kind], nextAt: tx.now, createdAt: tx.now },
-    true,
+  return insertOnce(tx, "outbox", {
+    ...message,
+    lane,
+    priority: priorityOf[kind],
+    nextAt: tx.now,
+    createdAt: tx.now,
+  });
+}
+
+/** Draws the latest message of this prefix anew with another text; false when there is none since `since`. */
+export async function repost(
+  tx: Tx,
+  earlier: { conversationId: string; prefix: string; since: number },
+  payload: object,
+): Promise<boolean> {
+  const count = await tx.run(
+    `UPDATE outbox SET payload_json = ?, revision = revision + 1, next_at = MAX(next_at, ?),
+       state = CASE state WHEN 'sent' THEN 'pending' ELSE state END
+     WHERE id = (SELECT MAX(id) FROM outbox WHERE substr(key, 1, ?) = ? AND created_at >= ?
+       AND conversation_id = ? AND state <> 'dead')`,
+    JSON.stringify(payload),
+    tx.now,
+    earlier.prefix.length,
+    earlier.prefix,
+    earlier.since,
+    earlier.conversationId,
   );
+  return count > 0;
+}
+
+/** How many messages of a conversation were posted since then under keys of this prefix. */
+export async function countMessages(
+  sql: Sql,
+  posted: { conversationId: string; prefix: string; since: number },
+): Promise<number> {
+  const row = await sql.first<{ count: number }>(
+    `SELECT COUNT(*) AS count FROM outbox WHERE conversation_id = ? AND created_at >= ?
+       AND substr(key, 1, ?) = ?`,
+    posted.conversationId,
+    posted.since,
+    posted.prefix.length,
+    posted.prefix,
+  );
+  return row?.count ?? 0;
 }
 
 /** The status comment of a mandate is to be drawn anew, at most once per `throttleMs` (1.6). */
@@ -138,6 +176,21 @@ export async function changeMessage(
     where: { id: row.id, state: row.state },
   });
   return count === 1;
+}
+
+/** What was changed while it was being sent goes out once more; its revision tells. */
+export async function sendAgainIfChanged(
+  tx: Tx,
+  row: Pick<MessageRow, "id" | "revision">,
+  nextAt: number,
+): Promise<void> {
+  await tx.run(
+    `UPDATE outbox SET state = 'pending', next_at = ?
+     WHERE id = ? AND state = 'sent' AND revision > ?`,
+    nextAt,
+    row.id,
+    row.revision,
+  );
 }
 
 export function findMessage(sql: Sql, key: string): Promise<MessageRow | undefined> {

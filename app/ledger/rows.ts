@@ -69,23 +69,26 @@ function valueOf(field: string, value: unknown): SqlValue {
   throw new TypeError(`field ${field} cannot be stored as ${typeof value}`);
 }
 
-/** Inserts one row. `unlessKnown` makes a row whose unique key exists already a no-op: returns whether it is new. */
-export async function insert(
-  tx: Tx,
-  table: string,
-  row: object,
-  unlessKnown = false,
-): Promise<boolean> {
+/** Inserts one row. */
+export async function insert(tx: Tx, table: string, row: object): Promise<void> {
+  const { text, values } = insertion(table, row);
+  await tx.run(text, ...values);
+}
+
+/** Inserts a row unless one with its unique key is there already; true when it is new. */
+export async function insertOnce(tx: Tx, table: string, row: object): Promise<boolean> {
+  const { text, values } = insertion(table, row);
+  return (await tx.run(`${text} ON CONFLICT DO NOTHING`, ...values)) > 0;
+}
+
+function insertion(table: string, row: object): { text: string; values: SqlValue[] } {
   const entries = Object.entries(row);
   const names = entries.map(([field]) => columnOf(field)).join(", ");
   const marks = entries.map(() => "?").join(", ");
-  const values = entries.map(([field, value]) => valueOf(field, value));
-  const conflict = unlessKnown ? " ON CONFLICT DO NOTHING" : "";
-  const count = await tx.run(
-    `INSERT INTO ${table} (${names}) VALUES (${marks})${conflict}`,
-    ...values,
-  );
-  return count > 0;
+  return {
+    text: `INSERT INTO ${table} (${names}) VALUES (${marks})`,
+    values: entries.map(([field, value]) => valueOf(field, value)),
+  };
 }
 
 /** Changes the rows that match all of `where`; returns how many. */

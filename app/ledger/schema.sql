@@ -49,6 +49,9 @@ CREATE TABLE mandate (
   grant_json TEXT,
   policy_json TEXT NOT NULL,
   binding_json TEXT,
+  -- Whose right counts: the author, or who took it over with `continue` or `retry`.
+  actor_id TEXT NOT NULL,
+  actor_name TEXT NOT NULL,
   parent_id TEXT REFERENCES mandate (id),
   depth INTEGER NOT NULL DEFAULT 0,
   branch TEXT NOT NULL,
@@ -232,14 +235,18 @@ CREATE INDEX delivery_open ON delivery (next_at) WHERE handled_at IS NULL;
 -- I4: what a command is, however often and by whichever way it arrives (1.4, identity).
 CREATE TABLE command (
   identity TEXT PRIMARY KEY,
+  text_identity TEXT NOT NULL,
   delivery_id INTEGER NOT NULL,
   conversation_id TEXT NOT NULL,
   name TEXT NOT NULL,
   mandate_id TEXT,
   body_hash TEXT NOT NULL,
+  command_hash TEXT NOT NULL,
   by_id TEXT NOT NULL,
   at INTEGER NOT NULL
 ) STRICT;
+
+CREATE INDEX command_text ON command (text_identity);
 
 CREATE TABLE outbox (
   id INTEGER PRIMARY KEY,
@@ -270,6 +277,7 @@ CREATE TABLE outbox (
 CREATE INDEX outbox_open ON outbox (next_at) WHERE state IN ('pending', 'unsure');
 CREATE INDEX outbox_lane ON outbox (lane, id) WHERE state IN ('pending', 'sending', 'unsure');
 CREATE INDEX outbox_mandate ON outbox (mandate_id);
+CREATE INDEX outbox_conversation ON outbox (conversation_id, created_at);
 
 -- Append-only history: what people read under "timeline", and what `log` prints.
 CREATE TABLE event (

@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Failure } from "../../policies/failure.ts";
 import type { Ledger, Sql, SqlValue, Tx } from "./ledger.ts";
 import { migrate } from "./migrations.ts";
-import { rowFrom, type Row } from "./rows.ts";
+import { rowFrom } from "./rows.ts";
 
 const groupLimit = 64;
 const busyTimeoutMs = 5_000;
@@ -154,12 +154,12 @@ export class SqliteLedger implements Ledger {
     const all = async <T>(text: string, ...values: SqlValue[]): Promise<T[]> =>
       this.#statement(database, text)
         .all(...values)
-        .map((raw) => rowFrom(raw as Row) as T);
+        .map((raw) => rowFrom(raw) as T);
     return {
       all,
       first: async <T>(text: string, ...values: SqlValue[]) => {
         const raw = this.#statement(database, text).get(...values);
-        return raw === undefined ? undefined : (rowFrom(raw as Row) as T);
+        return raw === undefined ? undefined : (rowFrom(raw) as T);
       },
     };
   }

@@ -4,7 +4,7 @@ import type { EntryKind, Report, TurnEnd } from "../../policies/mandate.ts";
 import type { Settlement } from "../../policies/settlement.ts";
 import type { Claim } from "./inbox.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, update } from "./rows.ts";
+import { insert, insertOnce, update } from "./rows.ts";
 
 export interface TurnRow {
   readonly id: number;
@@ -94,7 +94,7 @@ export async function changeTurn(tx: Tx, id: number, change: TurnChange): Promis
 
 /** Records a call when it begins, and again when it has finished. */
 export async function saveCall(tx: Tx, call: ToolCallRow): Promise<void> {
-  const isNew = await insert(tx, "tool_call", call, true);
+  const isNew = await insertOnce(tx, "tool_call", call);
   if (isNew) return;
   const { turnId, sequence, ...change } = call;
   await update(tx, "tool_call", { set: change, where: { turnId, sequence } });

@@ -16,6 +16,9 @@ interface CommandOf<Name extends string, Args> {
   readonly needs: Level;
 }
 
+/** One member of the union per name, so that a name alone narrows a command. */
+type EachOf<Names extends string, Args> = Names extends string ? CommandOf<Names, Args> : never;
+
 interface OneId {
   readonly id: string;
 }
@@ -47,14 +50,14 @@ export type ExtendArgs = OneId &
 export type Command =
   | CommandOf<"do", RequestArgs>
   | CommandOf<"run", RunArgs>
-  | CommandOf<"reply" | "retry" | "continue" | "check" | "recover", OneId>
-  | CommandOf<"status" | "stop" | "pause" | "resume", MayNameId>
+  | EachOf<"reply" | "retry" | "continue" | "check" | "recover", OneId>
+  | EachOf<"status" | "stop" | "pause" | "resume", MayNameId>
   | CommandOf<"extend", ExtendArgs>
   | CommandOf<"wait", WaitArgs>
   | CommandOf<"review", { readonly extend: { rounds: number; reason: string } | null }>
   | CommandOf<"rebut", { readonly finding: string }>
   | CommandOf<"strategy", { readonly choice: { kind: string; name: string } | null }>
-  | CommandOf<"restart" | "help", Nothing>;
+  | EachOf<"restart" | "help", Nothing>;
 
 export type Keyword = Command["name"];
 

@@ -1,0 +1,103 @@
+// Everything the parts of the shell share: ports, settings and the turns that run in this process.
+// Built once in cli/serve.ts, and by the simulation with fakes behind the same ports.
+import { createHash } from "node:crypto";
+import type { ParsedComment } from "../policies/commands/commands.ts";
+import type { Runner } from "../runners/runner.ts";
+import type { Forge } from "./forge/forge.ts";
+import type { Claim } from "./ledger/inbox.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import type { Log } from "./log.ts";
+import type { Timing } from "./settings.ts";
+
+/** Renews the lease of a running claim and reports when it is lost (2.1). */
+export interface Leases {
+  hold(claim: Claim, onLost: () => void): { release(): void };
+}
+
+export interface Host {
+  readonly ledger: Ledger;
+  readonly forges: ReadonlyMap<string, Forge>;
+  readonly runner: Runner;
+  readonly leases: Leases;
+  readonly running: RunningTurns;
+  readonly timing: Timing;
+  readonly log: Log;
+  readonly worker: string;
+  readonly mention: string;
+  readonly timeZone: string;
+  readonly script: string | null;
+  /** Key of the markers in our comments (6.3). */
+  readonly markerKey: string;
+  readonly random: () => number;
+  /** Null when the text could not be read in time (1.4). */
+  readonly parse: (body: string) => Promise<ParsedComment | null>;
+  readonly recordUrl: (mandateId: string) => string | null;
+  /** Resolves after `ms` of the host's clock; simulations drive it. */
+  readonly sleep: (ms: number) => Promise<void>;
+}
+
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+export function forgeOf(host: Pick<Host, "forges">, connection: string): Forge {
+  const forge = host.forges.get(connection);
+  if (forge === undefined) throw new Error(`connection ${connection} is not configured`);
+  return forge;
+}
+
+export type CancelCause = "stop" | "drain" | "deadline" | "lease";
+
+interface Running {
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+  cause: CancelCause | null;
+}
+
+/** The turns that run in this process: to be cancelled by mandate, counted and waited for. */
+export class RunningTurns {
+  readonly #turns = new Map<string, Running>();
+
+  get count(): number {
+    return this.#turns.size;
+  }
+
+  /** Starts work for a mandate; it must not reject. */
+  start(mandateId: string, work: (turn: TurnHandle) => Promise<void>): void {
+    const controller = new AbortController();
+    const handle: TurnHandle = {
+      signal: controller.signal,
+      cause: () => this.#turns.get(mandateId)?.cause ?? null,
+      cancel: (cause) => this.cancel(mandateId, cause),
+    };
+    const done = Promise.resolve()
+      .then(() => work(handle))
+      .finally(() => this.#turns.delete(mandateId));
+    this.#turns.set(mandateId, { controller, done, cause: null });
+  }
+
+  /** Ends the running turn of a mandate; the first cause stands. */
+  cancel(mandateId: string, cause: CancelCause): void {
+    const turn = this.#turns.get(mandateId);
+    if (turn === undefined) return;
+    turn.cause ??= cause;
+    turn.controller.abort();
+  }
+
+  cancelAll(cause: CancelCause): void {
+    for (const mandateId of this.#turns.keys()) this.cancel(mandateId, cause);
+  }
+
+  /** Resolves when no turn runs any more. */
+  async idle(): Promise<void> {
+    while (this.#turns.size > 0) {
+      await Promise.allSettled([...this.#turns.values()].map((turn) => turn.done));
+    }
+  }
+}
+
+export interface TurnHandle {
+  readonly signal: AbortSignal;
+  cause(): CancelCause | null;
+  cancel(cause: CancelCause): void;
+}

@@ -1,0 +1,159 @@
+import { dayMs } from "../../policies/durations.ts";
+import { Failure } from "../../policies/failure.ts";
+import type { ConversationRef, Forge, Reaction, TextKind } from "../forge/forge.ts";
+// Delivers due messages (spec 6.3): the intent is committed, the forge is called, the outcome is committed.
+// Whatever is not known to have failed is unsure, and only a probe may decide about it (I5).
+import { forgeOf, hashOf, type Host } from "../host.ts";
+import { conversationOf, refOf, repositoryOf } from "../ledger/conversations.ts";
+import { factsOf } from "../ledger/facts.ts";
+import type { Sql } from "../ledger/ledger.ts";
+import { refreshLook } from "../ledger/mandates.ts";
+import {
+  changeMessage,
+  sendAgainIfChanged,
+  takeMessages,
+  type MessageChange,
+  type MessageRow,
+} from "../ledger/outbox.ts";
+import { statusComment } from "../notices/status.ts";
+import { commit } from "../persist.ts";
+import { markerOf } from "./marker.ts";
+
+const batchLimit = 20;
+const keepTryingMs = 3 * dayMs;
+
+/** A message ready to be sent: where to, and its text as it is now. */
+interface Outgoing {
+  readonly row: MessageRow;
+  readonly forge: Forge;
+  readonly ref: ConversationRef;
+  readonly body: string;
+}
+
+/** Sends what is due, one message after the other; returns how many were taken. */
+export async function deliverMessages(host: Host): Promise<number> {
+  const options = { leaseMs: host.timing.sendLeaseMs, limit: batchLimit };
+  const rows = await host.ledger.write((tx) => takeMessages(tx, options));
+  for (const row of rows) {
+    const outgoing = await host.ledger.read((sql) => prepare(sql, host, row));
+    await concludeSend(host, row, await send(host, outgoing));
+  }
+  return rows.length;
+}
+
+/** What is to be written for a row; a status comment is drawn from the ledger at this moment. */
+export async function prepare(sql: Sql, host: Host, row: MessageRow): Promise<Outgoing> {
+  const conversation = await conversationOf(sql, row.conversationId);
+  const repository = await repositoryOf(sql, conversation.repositoryId);
+  const ref = refOf(repository, conversation);
+  const text =
+    row.kind === "status" && row.mandateId !== null
+      ? statusComment(await factsOf(sql, row.mandateId, host.recordUrl), host.mention)
+      : bodyOf(row);
+  const body = `${text}\n\n${markerOf(host.markerKey, ref, row.key)}`;
+  return { row, forge: forgeOf(host, repository.connection), ref, body };
+}
+
+function bodyOf(row: MessageRow): string {
+  const payload = row.payload as { body?: string } | null;
+  return payload?.body ?? "";
+}
+
+type Sent =
+  | {
+      readonly kind: "sent";
+      readonly forgeId: string | null;
+      readonly url: string | null;
+      readonly hash: string;
+    }
+  | { readonly kind: "refused" | "unavailable" | "unsure"; readonly error: unknown };
+
+async function send(host: Host, outgoing: Outgoing): Promise<Sent> {
+  const { row, body } = outgoing;
+  const hash = hashOf(body);
+  const isUnchanged = row.kind === "status" && row.forgeId !== null && row.sentHash === hash;
+  if (isUnchanged) return { kind: "sent", forgeId: row.forgeId, url: row.url, hash };
+  try {
+    const written = await write(outgoing);
+    return { kind: "sent", forgeId: written.id, url: written.url, hash };
+  } catch (error) {
+    const kind = error instanceof Failure ? outcomeOf(error) : "unsure";
+    host.log.warn({ message: row.key, outcome: kind, error }, "a message was not delivered");
+    return { kind, error };
+  }
+}
+
+function outcomeOf(failure: Failure): "refused" | "unavailable" | "unsure" {
+  if (failure.code === "refused" || failure.code === "unavailable") return failure.code;
+  return "unsure";
+}
+
+async function write(outgoing: Outgoing): Promise<{ id: string | null; url: string | null }> {
+  const { row, forge, ref, body } = outgoing;
+  if (row.kind === "reaction") {
+    const { kind, id, content } = row.payload as { kind: TextKind; id: string; content: Reaction };
+    const { connection, forgeId } = ref;
+    await forge.react({ connection, forgeId, kind, id }, content);
+    return { id: null, url: null };
+  }
+  if (row.forgeId !== null) {
+    const edited = await forge.editComment(ref, row.forgeId, body);
+    if (edited !== null) return edited;
+  }
+  return forge.createComment(ref, body);
+}
+
+async function concludeSend(host: Host, row: MessageRow, sent: Sent): Promise<void> {
+  const from = { id: row.id, state: "sending" } as const;
+  await commit(host, async (tx) => {
+    const now = tx.now;
+    if (sent.kind === "sent") {
+      await changeMessage(tx, from, sentChange(row, sent, now));
+      await sendAgainIfChanged(tx, row, now + host.timing.statusThrottleMs);
+    } else await changeMessage(tx, from, failedChange(host, row, { sent, now }));
+    if (row.mandateId !== null && row.kind === "ask") await refreshLook(tx, row.mandateId);
+  });
+}
+
+function sentChange(
+  row: MessageRow,
+  sent: Extract<Sent, { kind: "sent" }>,
+  now: number,
+): MessageChange {
+  return {
+    state: "sent",
+    leaseUntil: null,
+    forgeId: sent.forgeId,
+    url: sent.url,
+    sentAt: now,
+    sentHash: sent.hash,
+    sentRevision: row.revision,
+  };
+}
+
+function failedChange(
+  host: Host,
+  row: MessageRow,
+  { sent, now }: { sent: Exclude<Sent, { kind: "sent" }>; now: number },
+): MessageChange {
+  const { probeAfterMs, retryFirstMs, retryMaxMs } = host.timing;
+  // A reaction is idempotent at the forge: it is simply made again.
+  const kind = sent.kind === "unsure" && row.kind === "reaction" ? "unavailable" : sent.kind;
+  switch (kind) {
+    case "unsure":
+      return {
+        state: "unsure",
+        leaseUntil: null,
+        probes: 0,
+        nextAt: (row.intentAt ?? now) + probeAfterMs,
+      };
+    case "refused":
+      return { state: "dead", leaseUntil: null };
+    case "unavailable": {
+      if (now - row.createdAt > keepTryingMs && row.kind !== "ask")
+        return { state: "dead", leaseUntil: null };
+      const backoffMs = Math.min(retryFirstMs * 2 ** Math.min(row.attempts, 20), retryMaxMs);
+      return { state: "pending", leaseUntil: null, nextAt: now + backoffMs };
+    }
+  }
+}

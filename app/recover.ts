@@ -1,0 +1,99 @@
+import { isTerminal, type TurnEnd } from "../policies/mandate.ts";
+import { recover, type Recovery } from "../policies/recovery.ts";
+// Carries out what policies/recovery decides for claims whose lease has expired: at start and at every sweep (2.5).
+import { block, settleTurn } from "./checkpoint.ts";
+import type { Host } from "./host.ts";
+import { record } from "./ledger/history.ts";
+import { expiredClaims, releaseExpired, type Claim, type EntryRow } from "./ledger/inbox.ts";
+import type { Tx } from "./ledger/ledger.ts";
+import { changeMandate, mandateOf } from "./ledger/mandates.ts";
+import { turnOfEntry, type TurnRow } from "./ledger/turns.ts";
+
+/** Recovers every expired claim; returns how many there were. A claim that is renewed meanwhile is left alone. */
+export async function recoverExpired(host: Host): Promise<number> {
+  const expired = await host.ledger.read((sql) => expiredClaims(sql, host.ledger.now()));
+  for (const entry of expired) {
+    // What the lost turn left running must be gone before anything else enters its checkout (2.1).
+    await host.runner.endLeftovers(entry.mandateId);
+    await host.ledger.write((tx) => recoverOne(tx, host, entry));
+  }
+  return expired.length;
+}
+
+async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
+  const current = (await expiredClaims(tx, tx.now)).find(
+    (entry) => entry.id === seen.id && entry.fence === seen.fence,
+  );
+  if (current === undefined) return;
+  const mandate = await mandateOf(tx, current.mandateId);
+  const turn = await turnOfEntry(tx, { entryId: current.id, fence: current.fence });
+  const decision = decide(current, { turn, task: mandate.task });
+  await record(tx, "lease-lost", {
+    mandateId: mandate.id,
+    turnId: turn?.id ?? null,
+    facts: decision,
+  });
+  if (decision.do === "queue-again") {
+    const { note } = decision;
+    await releaseExpired(tx, current, { state: "queued", availableAt: tx.now, note });
+    if (!isTerminal(mandate.status)) await changeMandate(tx, mandate.id, { status: "queued" });
+    return;
+  }
+  await releaseExpired(tx, current, { state: "done" });
+  if (turn !== undefined) {
+    const end = endOf(decision);
+    await settleTurn(
+      tx,
+      host,
+      cutOffTurn({ entry: current, turn, end, isTask: mandate.task !== null }),
+    );
+  } else if (!isTerminal(mandate.status)) {
+    await block(tx, host, { mandate, reason: "agent-failed", what: decision.what });
+  }
+}
+
+function decide(
+  entry: EntryRow,
+  at: { turn: TurnRow | undefined; task: Parameters<typeof recover>[0]["task"] },
+): Recovery {
+  return recover({
+    // Publishing is safe to repeat: it adopts what it finds (6.4).
+    hasBegun: entry.kind !== "publish" && at.turn !== undefined && at.turn.promptGivenAt !== null,
+    task: at.task,
+    leasesLost: entry.leasesLost + 1,
+  });
+}
+
+function endOf(decision: Exclude<Recovery, { do: "queue-again" }>): TurnEnd {
+  switch (decision.do) {
+    case "ask-person":
+      return { kind: "uncertain", what: decision.what };
+    case "recovery-turn":
+    case "give-up":
+      return { kind: "died", what: decision.what };
+  }
+}
+
+/** Nothing is known of a cut-off turn but that it was: no evidence, no report. */
+function cutOffTurn(cut: { entry: EntryRow; turn: TurnRow; end: TurnEnd; isTask: boolean }) {
+  const { entry, turn, end } = cut;
+  const claim = { ...entry, entryId: entry.id } as unknown as Claim;
+  return {
+    claim,
+    turnId: turn.id,
+    task: null,
+    baseCommit: null,
+    facts: { end },
+    outcome: {
+      cause: entry.kind,
+      end,
+      report: null,
+      isTask: cut.isTask,
+      usedWorkTools: true,
+      baseline: null,
+      found: [],
+      tokens: 0,
+      cost: 0,
+    },
+  };
+}

@@ -1,0 +1,135 @@
+// The operator's settings, read once from the environment (spec 7.2). All problems are reported together.
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { minuteMs, secondMs } from "../policies/durations.ts";
+
+/** Every interval the host lives by, in ms. `HOLDFAST_TIMING` (JSON) overrides single ones; tests shorten them. */
+export const Timing = z.strictObject({
+  /** Lease of a claim, and how often its own thread renews it (2.1). */
+  leaseMs: z
+    .int()
+    .positive()
+    .default(10 * secondMs),
+  renewMs: z
+    .int()
+    .positive()
+    .default(3 * secondMs),
+  /** Who has not renewed for this long ends its process group first. */
+  loseMs: z
+    .int()
+    .positive()
+    .default(8 * secondMs),
+  /** After a start no lease expires for this long. */
+  quietMs: z
+    .int()
+    .nonnegative()
+    .default(10 * secondMs),
+  sweepMs: z
+    .int()
+    .positive()
+    .default(15 * secondMs),
+  pollMs: z.int().positive().default(200),
+  statusThrottleMs: z
+    .int()
+    .nonnegative()
+    .default(20 * secondMs),
+  sendLeaseMs: z
+    .int()
+    .positive()
+    .default(30 * secondMs),
+  probeAfterMs: z
+    .int()
+    .nonnegative()
+    .default(10 * secondMs),
+  retryFirstMs: z.int().positive().default(secondMs),
+  retryMaxMs: z
+    .int()
+    .positive()
+    .default(30 * minuteMs),
+  acceptRetryMaxMs: z
+    .int()
+    .positive()
+    .default(5 * minuteMs),
+  acceptForMs: z
+    .int()
+    .positive()
+    .default(3 * 24 * 60 * minuteMs),
+  /** How far this process's clock runs ahead of the machine's: to rehearse what a deadline will do. */
+  clockAheadMs: z.int().default(0),
+  /** How long running turns may finish when the process is asked to stop. */
+  drainMs: z
+    .int()
+    .nonnegative()
+    .default(25 * secondMs),
+});
+export type Timing = z.infer<typeof Timing>;
+
+export interface Settings {
+  readonly home: string;
+  readonly port: number;
+  readonly mention: string;
+  readonly logLevel: string;
+  readonly timeZone: string;
+  /** A script for the deterministic agent of demonstrations and tests; null = no agent. */
+  readonly script: string | null;
+  readonly timing: Timing;
+}
+
+const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
+export type SettingsDecision =
+  | { readonly ok: true; readonly settings: Settings }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/** Reads the environment. Problems name the variable and what fits, never a value. */
+export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
+  const problems: string[] = [];
+  const port = Number(environment["PORT"] ?? 4700);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    problems.push("PORT must be a number from 0 to 65535");
+  }
+  const logLevel = environment["LOG_LEVEL"] ?? "info";
+  if (!logLevels.includes(logLevel))
+    problems.push(`LOG_LEVEL must be one of ${logLevels.join(", ")}`);
+  const timing = readTiming(environment["HOLDFAST_TIMING"], problems);
+  const mention = environment["HOLDFAST_MENTION"] ?? "holdfast";
+  if (!/^[a-z0-9][a-z0-9-]{0,38}$/i.test(mention)) {
+    problems.push("HOLDFAST_MENTION must be a name of letters, digits and dashes, without @");
+  }
+  if (problems.length > 0 || timing === null) return { ok: false, problems };
+  const script = environment["HOLDFAST_SCRIPT"];
+  return {
+    ok: true,
+    settings: {
+      home: resolve(environment["HOLDFAST_HOME"] ?? defaultHome(environment)),
+      port,
+      mention,
+      logLevel,
+      timeZone: environment["TZ"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      script: script === undefined || script === "" ? null : resolve(script),
+      timing,
+    },
+  };
+}
+
+function defaultHome(environment: NodeJS.ProcessEnv): string {
+  const data = environment["XDG_DATA_HOME"] ?? join(homedir(), ".local", "share");
+  return join(data, "holdfast");
+}
+
+function readTiming(text: string | undefined, problems: string[]): Timing | null {
+  let given: unknown;
+  try {
+    given = JSON.parse(text ?? "{}");
+  } catch {
+    problems.push("HOLDFAST_TIMING must be a JSON object of milliseconds");
+    return null;
+  }
+  const parsed = Timing.safeParse(given);
+  if (parsed.success) return parsed.data;
+  for (const issue of parsed.error.issues) {
+    problems.push(`HOLDFAST_TIMING ${issue.path.join(".")}: ${issue.message}`);
+  }
+  return null;
+}

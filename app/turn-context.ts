@@ -1,0 +1,27 @@
+import type { RepositorySource } from "../runners/runner.ts";
+// What a claimed entry is about: its mandate, anchor and repository, read once when the claim is taken up.
+import { conversationOf, repositoryOf, type RepositoryRow } from "./ledger/conversations.ts";
+import type { Claim } from "./ledger/inbox.ts";
+import type { Sql } from "./ledger/ledger.ts";
+import { findAnchor, mandateOf, type Anchor, type MandateRow } from "./ledger/mandates.ts";
+
+export interface TurnContext {
+  readonly claim: Claim;
+  readonly mandate: MandateRow;
+  readonly anchor: Anchor;
+  readonly repository: RepositoryRow;
+}
+
+export async function contextOf(sql: Sql, claim: Claim): Promise<TurnContext> {
+  const mandate = await mandateOf(sql, claim.mandateId);
+  const anchor = await findAnchor(sql, mandate.id);
+  if (anchor === undefined) throw new Error(`mandate ${mandate.id} has no anchor`);
+  const conversation = await conversationOf(sql, mandate.conversationId);
+  return { claim, mandate, anchor, repository: await repositoryOf(sql, conversation.repositoryId) };
+}
+
+/** Where a runner gets the repository's objects. */
+export function sourceOf(repository: RepositoryRow): RepositorySource {
+  const { id, source, defaultBranch } = repository;
+  return { id, source, defaultBranch };
+}

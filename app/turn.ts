@@ -1,0 +1,185 @@
+import { isAtLeast, stricter, type Level } from "../policies/authority.ts";
+import { receipt, type ToolCall } from "../policies/evidence/receipts.ts";
+import type { Evidence } from "../policies/evidence/stall.ts";
+import type { TaskState, TurnEnd } from "../policies/mandate.ts";
+import { permissionFor } from "../policies/policy-file.ts";
+import type { TaskProgress } from "../policies/tasks.ts";
+import type { CallRecord, TurnResult, Work } from "../runners/runner.ts";
+// One turn (spec 2.1): a claim in hand, check the author's right, prepare and run in the checkout, settle, commit.
+// What happens outside is recorded before it starts; a result that cannot be written is kept and tried again.
+import { commitTurn, block, type EndedTurn } from "./checkpoint.ts";
+import { forgeOf, hashOf, type Host, type TurnHandle } from "./host.ts";
+import { consumeGrant, record } from "./ledger/history.ts";
+import { finishClaim, isLive, StaleClaim, type Claim } from "./ledger/inbox.ts";
+import type { Tx } from "./ledger/ledger.ts";
+import type { MandateRow } from "./ledger/mandates.ts";
+import { touchStatus } from "./ledger/outbox.ts";
+import { beginTurn, type TurnRow } from "./ledger/turns.ts";
+import { commit } from "./persist.ts";
+import { publishEntry } from "./publishing.ts";
+import { contextOf, sourceOf, type TurnContext } from "./turn-context.ts";
+import { turnHost } from "./turn-host.ts";
+
+/** Works on one claimed entry until it is committed. Never rejects: whatever happens ends in the ledger or the log. */
+export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Promise<void> {
+  const lease = host.leases.hold(claim, () => turn.cancel("lease"));
+  try {
+    const context = await host.ledger.read((sql) => contextOf(sql, claim));
+    const level = await levelOf(host, context);
+    if (level !== null && !isAtLeast(level, neededLevel(context.mandate))) {
+      await commit(host, (tx) => revoke(tx, host, context));
+    } else if (claim.kind === "publish") {
+      await publishEntry(host, context);
+    } else {
+      await workOn(host, context, turn);
+    }
+  } catch (error) {
+    if (error instanceof StaleClaim)
+      host.log.warn({ mandate: claim.mandateId }, "stale result refused");
+    else host.log.error({ mandate: claim.mandateId, error }, "turn failed inside the host");
+  } finally {
+    lease.release();
+  }
+}
+
+/** The author's level now; null when the forge cannot say, which is a passing trouble and takes no right away (1.7). */
+async function levelOf(host: Host, context: TurnContext): Promise<Level | null> {
+  const { repository, mandate } = context;
+  try {
+    return await forgeOf(host, repository.connection).permissionOf(repository, mandate.actorId);
+  } catch (error) {
+    host.log.warn({ mandate: context.mandate.id, error }, "permission could not be read");
+    return null;
+  }
+}
+
+function neededLevel(mandate: Pick<MandateRow, "task" | "policy">): Level {
+  const name = mandate.task === null ? "do" : "run";
+  const { level } = permissionFor({ name, needs: "write" }, mandate.policy);
+  return mandate.task === null ? level : stricter(level, mandate.task.task.needs);
+}
+
+async function revoke(tx: Tx, host: Host, { claim, mandate }: TurnContext): Promise<void> {
+  await finishClaim(tx, claim);
+  await block(tx, host, {
+    mandate,
+    reason: "authority-revoked",
+    what: "the person who asked for it no longer has the needed permission",
+  });
+}
+
+async function workOn(host: Host, context: TurnContext, handle: TurnHandle): Promise<void> {
+  const begun = await host.ledger.write((tx) => begin(tx, host, context));
+  const result = await host.runner.runTurn(
+    {
+      mandateId: context.mandate.id,
+      turnNumber: begun.turn.number,
+      cause: context.claim.kind,
+      repository: sourceOf(context.repository),
+      baseCommit: context.mandate.baseCommit,
+      work: begun.work,
+      untracked: context.mandate.policy.untracked,
+      endsAt: host.ledger.now() + context.mandate.ceilings.turnWallMs,
+    },
+    turnHost(host, context, { turn: begun.turn, signal: handle.signal }),
+  );
+  if (handle.cause() === "lease") throw new StaleClaim(context.claim);
+  const ended = endedTurn(context, begun.turn, { result, end: endOf(result.end, handle) });
+  await commit(host, (tx) => commitTurn(tx, host, ended));
+}
+
+async function begin(
+  tx: Tx,
+  host: Host,
+  { claim, mandate, anchor }: TurnContext,
+): Promise<{ turn: TurnRow; work: Work }> {
+  if (!(await isLive(tx, claim))) throw new StaleClaim(claim);
+  const turn = await beginTurn(tx, claim);
+  await record(tx, "turn-started", {
+    mandateId: mandate.id,
+    turnId: turn.id,
+    facts: { number: turn.number, cause: claim.kind, note: claim.note },
+  });
+  await touchStatus(tx, mandate, host.timing.statusThrottleMs);
+  if (mandate.task === null) {
+    if (host.script === null) throw new Error("a request was accepted without an agent");
+    return { turn, work: { kind: "scripted", script: host.script, prompt: anchor.text } };
+  }
+  const grant = claim.kind === "recover" ? await consumeGrant(tx, mandate.id) : undefined;
+  const grantedStep = grant === undefined ? null : cutOffStep(mandate.task.progress);
+  return { turn, work: { kind: "task", state: mandate.task, grantedStep } };
+}
+
+function cutOffStep(progress: TaskProgress): number | null {
+  const index = progress.findIndex((step) => step.state === "started");
+  return index === -1 ? null : index;
+}
+
+/** The runner reports a cancelled turn; only the host knows by whom. */
+function endOf(end: TurnEnd, handle: TurnHandle): TurnEnd {
+  const cause = handle.cause();
+  if (end.kind !== "cancelled" || cause === null || cause === "lease") return end;
+  return { kind: "cancelled", by: cause };
+}
+
+function endedTurn(
+  context: TurnContext,
+  turn: TurnRow,
+  { result, end }: { result: TurnResult; end: TurnEnd },
+): EndedTurn {
+  const { mandate, claim } = context;
+  const given = receipt(result.calls.map(asToolCall), {
+    succeeded: end.kind === "completed",
+    hash: hashOf,
+  });
+  return {
+    claim,
+    turnId: turn.id,
+    task: taskAfter(mandate.task, result.progress),
+    baseCommit: result.baseCommit,
+    outcome: {
+      cause: claim.kind,
+      end,
+      report: result.report,
+      isTask: mandate.task !== null,
+      usedWorkTools: result.calls.some((call) => call.kind === "work"),
+      baseline: turn.number === 1 ? fingerprintEvidence(result.fingerprintBefore) : null,
+      found: [
+        ...(given.given ? [{ kind: "receipt", hash: given.hash } as const] : []),
+        ...[fingerprintEvidence(evidenceHash(mandate, result))].filter((one) => one !== null),
+      ],
+      tokens: 0,
+      cost: 0,
+    },
+    facts: {
+      end,
+      report: result.report,
+      reply: result.reply,
+      fingerprintBefore: result.fingerprintBefore,
+      fingerprintAfter: result.fingerprintAfter,
+      fingerprintAll: result.fingerprintAll,
+      events: result.events,
+      receipt: given.given ? given.hash : null,
+      receiptReasons: given.given ? null : given.reasons,
+      savedCommit: result.savedCommit,
+      isolation: result.isolation,
+    },
+  };
+}
+
+function asToolCall({ sequence, isError, ...call }: CallRecord): ToolCall {
+  return { ...call, id: String(sequence), error: isError, length: call.text.length };
+}
+
+function taskAfter(task: TaskState | null, progress: TaskProgress | null): TaskState | null {
+  return task === null || progress === null ? null : { ...task, progress };
+}
+
+/** Credit comes from tracked content alone, unless policy counts untracked files (5.2). */
+function evidenceHash(mandate: MandateRow, result: TurnResult): string | null {
+  return mandate.policy.untracked === "count" ? result.fingerprintAll : result.fingerprintAfter;
+}
+
+function fingerprintEvidence(hash: string | null): Evidence | null {
+  return hash === null ? null : { kind: "fingerprint", hash };
+}
