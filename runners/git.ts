@@ -9,6 +9,8 @@ import { exec, type ExecResult, type Input } from "./exec.ts";
 
 export interface GitOptions extends GitPlaces {
   args: readonly string[];
+  /** More `-c` settings of this one call. */
+  settings?: readonly string[] | undefined;
   input?: Input | undefined;
   /** 2 minutes by default. */
   deadlineMs?: number | undefined;
@@ -38,7 +40,8 @@ const hardening = [
 /** Stdout of one git command. Throws Failure `git-failed`, `git-timeout`, `cancelled`, `output-limit`, `disk-full`, `read-only`. */
 export async function git(options: GitOptions): Promise<Buffer> {
   assert(isAbsolute(options.gitDir), "a git dir is absolute");
-  const settings = [...hardening, `protocol.file.allow=${options.allowLocal ? "always" : "never"}`];
+  const protocol = `protocol.file.allow=${options.allowLocal === true ? "always" : "never"}`;
+  const settings = [...hardening, protocol, ...(options.settings ?? [])];
   const result = await exec({
     argv: ["git", ...settings.flatMap((setting) => ["-c", setting]), ...options.args],
     cwd: options.workTree ?? "/",

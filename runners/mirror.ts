@@ -32,9 +32,10 @@ export async function openMirror(place: { home: string; repositoryId: string }):
   const folder = join(place.home, "mirror");
   const mirror = { gitDir: join(folder, `${encodeURIComponent(place.repositoryId)}.git`) };
   await makeFolder(folder);
+  const isFirstTime = !lastWrite.has(mirror.gitDir);
   await oneByOne(mirror, async () => {
     if (!existsSync(join(mirror.gitDir, "HEAD"))) await initBare(mirror.gitDir);
-    else if (!lastWrite.has(mirror.gitDir)) await removeLocks(mirror.gitDir);
+    else if (isFirstTime) await removeLocks(mirror.gitDir);
   });
   return mirror;
 }
@@ -54,14 +55,15 @@ export interface FetchOptions {
 
 /** Brings the mirror up to date; a branch that vanished at the source vanishes here, its pinned commits stay. */
 export async function fetchMirror(mirror: Mirror, options: FetchOptions): Promise<void> {
-  const tolerated = toleratedFlaws.flatMap((flaw) => ["-c", `fetch.fsck.${flaw}=ignore`]);
   const fetch = ["fetch", "--quiet", "--prune", "--no-tags", "--no-recurse-submodules"];
-  const whole = ["--no-write-fetch-head", "--no-auto-maintenance", "--atomic"];
+  // Not atomic: git then prunes last, and a vanished `a` would be in the way of a new `a/b`.
+  const quiet = ["--no-write-fetch-head", "--no-auto-maintenance"];
   const refspecs = options.refspecs ?? allBranches;
   await oneByOne(mirror, () =>
     git({
       gitDir: mirror.gitDir,
-      args: [...tolerated, ...fetch, ...whole, "--", options.source, ...refspecs],
+      args: [...fetch, ...quiet, "--", options.source, ...refspecs],
+      settings: toleratedFlaws.map((flaw) => `fetch.fsck.${flaw}=ignore`),
       deadlineMs: fetchDeadlineMs,
       allowLocal: isLocal(options.source),
       signal: options.signal,

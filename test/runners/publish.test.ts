@@ -1,0 +1,206 @@
+// Publishing (spec 5.8, 6.4): one commit, one ref moved from a known value, and a repeat finds its own work.
+
+import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { branchAt, publish, type Publication } from "../../runners/publish.ts";
+import { makeCheckout, type TestCheckout } from "../fakes/checkout.ts";
+import { makeRepository, writeFiles } from "../fakes/repository.ts";
+
+const branch = "holdfast/m-7k3f-demo";
+const files = { "a.txt": "a\n", "dir/b.txt": "b\n" };
+
+function publicationOf(
+  { checkout, source }: TestCheckout,
+  more: Partial<Publication> = {},
+): Publication {
+  return {
+    checkout,
+    target: source.path,
+    branch,
+    message: "Fix the login\n\nAs asked.",
+    trailers: ["Co-authored-by: Ann <ann@example.org>", "Holdfast-Record: m-7k3f\nInjected: no"],
+    author: { name: "holdfast[bot]", email: "bot@example.org", at: 1_700_000_123_456 },
+    expectedOld: null,
+    ...more,
+  };
+}
+
+function edit({ checkout }: TestCheckout): void {
+  writeFiles(checkout.workTree, { "a.txt": "edited\n", "new file.txt": "new\n" });
+  rmSync(join(checkout.workTree, "dir/b.txt"));
+}
+
+describe("a first publication", () => {
+  test("is one commit of everything on a new branch of the source", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const published = await publish(publicationOf(made));
+    const commit = made.source.git(["rev-parse", branch]);
+    expect(published).toEqual({ outcome: "published", commit, filesChanged: 3 });
+    expect(
+      made.source.git(["show", "--name-status", "--format=%an <%ae> %at%n%P%n%B", branch]),
+    ).toBe(
+      [
+        "holdfast[bot] <bot@example.org> 1700000123",
+        made.origin.base,
+        "Fix the login\n\nAs asked.\n",
+        "Co-authored-by: Ann <ann@example.org>",
+        "Holdfast-Record: m-7k3f Injected: no\n",
+        "",
+        "M\ta.txt\nD\tdir/b.txt\nA\tnew file.txt",
+      ].join("\n"),
+    );
+    expect(made.source.git(["rev-parse", "main"])).toBe(made.origin.base);
+    expect(made.source.git(["status", "--porcelain"])).toBe("");
+  });
+
+  test("with nothing changed is empty, whatever the agent committed and reverted", async () => {
+    const made = await makeCheckout(files);
+    made.agent.commit({ "a.txt": "edited\n" });
+    made.agent.commit({ "a.txt": "a\n" });
+    expect(await publish(publicationOf(made))).toEqual({ outcome: "empty" });
+    expect(await branchAt({ target: made.source.path, branch })).toBeNull();
+  });
+
+  test("leaves untracked files out where policy says so", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    await publish(publicationOf(made, { untracked: "count" }));
+    expect(made.source.git(["ls-tree", "--name-only", branch])).toBe("a.txt");
+  });
+
+  test("shows each change with its size to the rule, and pushes nothing that it refuses", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const seen: unknown[] = [];
+    const refused = await publish(
+      publicationOf(made, {
+        refuse(changes) {
+          seen.push(...changes);
+          return ["a.txt"];
+        },
+      }),
+    );
+    expect(refused).toEqual({ outcome: "refused", why: "files", list: ["a.txt"] });
+    expect(seen).toEqual([
+      { kind: "changed", path: "a.txt", bytes: 7 },
+      { kind: "deleted", path: "dir/b.txt", bytes: 0 },
+      { kind: "added", path: "new file.txt", bytes: 4 },
+    ]);
+    expect(await branchAt({ target: made.source.path, branch })).toBeNull();
+  });
+
+  test("is refused when a scan could not take everything", async () => {
+    const made = await makeCheckout(files);
+    symlinkSync("a.txt", join(made.checkout.workTree, ".gitmodules"));
+    expect(await publish(publicationOf(made))).toEqual({
+      outcome: "refused",
+      why: "files",
+      list: ["link-refused: .gitmodules"],
+    });
+  });
+});
+
+describe("a repeat", () => {
+  test("after a crash behind the push adopts the same commit", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const first = await publish(publicationOf(made));
+    expect(await publish(publicationOf(made))).toEqual(first);
+    expect(made.source.git(["rev-list", "--count", branch])).toBe("2");
+  });
+
+  test("with more work goes on from the commit before", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const first = await publish(publicationOf(made));
+    const expectedOld = first.outcome === "published" ? first.commit : "";
+    expect(await publish(publicationOf(made, { expectedOld }))).toEqual({ outcome: "empty" });
+    writeFiles(made.checkout.workTree, { "a.txt": "again\n" });
+    const second = await publish(publicationOf(made, { expectedOld }));
+    expect(second).toMatchObject({ outcome: "published", filesChanged: 1 });
+    expect(made.source.git(["rev-parse", `${branch}^`])).toBe(expectedOld);
+  });
+});
+
+describe("what is in the way", () => {
+  test("a branch that somebody else made or moved stays as it is", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    made.source.git(["branch", branch]);
+    const refused = { outcome: "refused", why: "remote-moved", list: [made.origin.base] };
+    expect(await publish(publicationOf(made))).toEqual(refused);
+    const other = publicationOf(made, { expectedOld: "3".repeat(40) });
+    expect(await publish(other)).toEqual(refused);
+    expect(made.source.git(["rev-parse", branch])).toBe(made.origin.base);
+  });
+
+  test("a branch that vanished is not made again", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const expectedOld = made.origin.base;
+    const published = await publish(publicationOf(made, { expectedOld }));
+    expect(published).toEqual({ outcome: "refused", why: "remote-moved", list: [] });
+  });
+
+  test.each([["refuse"], ["ignore"], ["updateInstead"]])(
+    "a branch that is checked out is left alone, also with denyCurrentBranch=%s",
+    async (setting) => {
+      const made = await makeCheckout(files);
+      edit(made);
+      made.source.git(["config", "receive.denyCurrentBranch", setting]);
+      const onMain = publicationOf(made, { branch: "main", expectedOld: made.origin.base });
+      expect(await publish(onMain)).toEqual({
+        outcome: "refused",
+        why: "checked-out",
+        list: ["main"],
+      });
+      expect(made.source.git(["rev-parse", "main"])).toBe(made.origin.base);
+    },
+  );
+
+  test("a branch that cannot exist beside another is a failure that moved nothing", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    made.source.git(["branch", "holdfast"]);
+    await expect(publish(publicationOf(made))).rejects.toMatchObject({ code: "git-failed" });
+  });
+
+  test("no hook of the target runs", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const marker = join(made.home, "fired");
+    const hooks = join(made.source.path, ".git/hooks");
+    const hookNames = [
+      "pre-receive",
+      "update",
+      "post-receive",
+      "post-update",
+      "reference-transaction",
+    ];
+    for (const name of hookNames) {
+      writeFiles(hooks, { [name]: `#!/bin/sh\necho ${name} >> '${marker}'\nexit 1\n` });
+      chmodSync(join(hooks, name), 0o755);
+    }
+    expect(await publish(publicationOf(made))).toMatchObject({ outcome: "published" });
+    expect(existsSync(marker)).toBe(false);
+    expect(() => made.source.git(["update-ref", "refs/heads/x", "main"])).toThrow("aborted");
+    expect(existsSync(marker)).toBe(true);
+  });
+
+  test("a bare target is as good, one that is gone is a failure", async () => {
+    const made = await makeCheckout(files);
+    edit(made);
+    const bare = makeRepository({}, { bare: true });
+    const target = bare.path;
+    await expect(publish(publicationOf(made, { target }))).resolves.toMatchObject({
+      outcome: "published",
+      filesChanged: 3,
+    });
+    writeFileSync(join(target, "HEAD"), "broken");
+    await expect(publish(publicationOf(made, { target }))).rejects.toMatchObject({
+      code: "git-failed",
+    });
+  });
+});
