@@ -1,9 +1,12 @@
-import { isTerminal, type TaskState } from "../policies/mandate.ts";
-import { isFromPerson } from "../policies/order.ts";
-import { settle } from "../policies/settle.ts";
-import type { Block, SettleNotice, Settlement } from "../policies/settlement.ts";
-import type { TurnOutcome } from "../policies/turn-outcome.ts";
-import { waitBounds } from "../policies/waits.ts";
+// Carries a settlement out in the one transaction of its turn (spec 2.1 step 5; I3): state, evidence, wait, entries
+// and messages together. Nothing here talks to a forge or starts work.
+
+import { isTerminal, type TaskState } from "../policies/mandate/mandate.ts";
+import { isFromPerson } from "../policies/mandate/order.ts";
+import { settle } from "../policies/mandate/settle.ts";
+import type { Block, SettleNotice, Settlement } from "../policies/mandate/settlement.ts";
+import type { TurnOutcome } from "../policies/mandate/turn-outcome.ts";
+import { waitBounds } from "../policies/mandate/waits.ts";
 import type { Host } from "./host.ts";
 import { factsOf, lastSeen } from "./ledger/facts.ts";
 import { addEvidence, evidenceOf, record } from "./ledger/history.ts";
@@ -22,8 +25,6 @@ import { armWait, endWait, liveWait } from "./ledger/waits.ts";
 import { blockedNotice } from "./notices/blocked.ts";
 import { questionNotice } from "./notices/question.ts";
 import { resultNotice, type PublishWords } from "./notices/result.ts";
-// Carries a settlement out in the one transaction of its turn (spec 2.1 step 5; I3): state, evidence, wait, entries
-// and messages together. Nothing here talks to a forge or starts work.
 
 export interface EndedTurn {
   readonly claim: Claim;

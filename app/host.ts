@@ -1,5 +1,6 @@
 // Everything the parts of the shell share: ports, settings and the turns that run in this process.
 // Built once in cli/serve.ts, and by the simulation with fakes behind the same ports.
+
 import { createHash } from "node:crypto";
 import type { ParsedComment } from "../policies/commands/commands.ts";
 import type { Runner } from "../runners/runner.ts";

@@ -1,4 +1,5 @@
 // The log: static messages, values as fields, known secrets removed on the way out (spec 6.5, style of logs).
+
 import { pino, type DestinationStream, type Logger } from "pino";
 import { redact } from "./redact.ts";
 

@@ -1,9 +1,10 @@
-import { Failure } from "../policies/failure.ts";
-import { isTerminal } from "../policies/mandate.ts";
-import { failureBackoffMs, failureLimit } from "../policies/settle.ts";
-import type { PublishOutcome } from "../runners/runner.ts";
 // Publishing as a step of its own (spec 5.8, 6.4): branch and pull request by the host, safe to repeat after a crash,
 // and the mandate completed only in the transaction that records the outcome.
+
+import { Failure } from "../policies/failure.ts";
+import { isTerminal } from "../policies/mandate/mandate.ts";
+import { failureBackoffMs, failureLimit } from "../policies/mandate/settle.ts";
+import type { PublishOutcome } from "../runners/runner.ts";
 import { block, finish } from "./checkpoint.ts";
 import type { PullRequest } from "./forge/forge.ts";
 import { forgeOf, type Host } from "./host.ts";

@@ -1,6 +1,7 @@
-import { isTerminal, type TurnEnd } from "../policies/mandate.ts";
-import { recover, type Recovery } from "../policies/recovery.ts";
 // Carries out what policies/recovery decides for claims whose lease has expired: at start and at every sweep (2.5).
+
+import { isTerminal, type TurnEnd } from "../policies/mandate/mandate.ts";
+import { recover, type Recovery } from "../policies/mandate/recovery.ts";
 import { block, settleTurn } from "./checkpoint.ts";
 import type { Host } from "./host.ts";
 import { record } from "./ledger/history.ts";

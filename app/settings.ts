@@ -1,4 +1,5 @@
 // The operator's settings, read once from the environment (spec 7.2). All problems are reported together.
+
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";

@@ -1,5 +1,6 @@
-import type { RepositorySource } from "../runners/runner.ts";
 // What a claimed entry is about: its mandate, anchor and repository, read once when the claim is taken up.
+
+import type { RepositorySource } from "../runners/runner.ts";
 import { conversationOf, repositoryOf, type RepositoryRow } from "./ledger/conversations.ts";
 import type { Claim } from "./ledger/inbox.ts";
 import type { Sql } from "./ledger/ledger.ts";

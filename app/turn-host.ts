@@ -1,7 +1,8 @@
-import type { TaskProgress } from "../policies/tasks.ts";
-import type { CallRecord, TurnHost } from "../runners/runner.ts";
 // What a running turn asks of the host (spec 2.1, 2.5): phases, calls and progress, each durable before the work goes on
 // and each under the turn's claim, so that nothing is recorded for a holder whose lease is lost (I2).
+
+import type { TaskProgress } from "../policies/tasks.ts";
+import type { CallRecord, TurnHost } from "../runners/runner.ts";
 import type { Host } from "./host.ts";
 import { hashOf } from "./host.ts";
 import { isLive, StaleClaim } from "./ledger/inbox.ts";

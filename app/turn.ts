@@ -1,12 +1,13 @@
+// One turn (spec 2.1): a claim in hand, check the author's right, prepare and run in the checkout, settle, commit.
+// What happens outside is recorded before it starts; a result that cannot be written is kept and tried again.
+
 import { isAtLeast, stricter, type Level } from "../policies/authority.ts";
 import { receipt, type ToolCall } from "../policies/evidence/receipts.ts";
 import type { Evidence } from "../policies/evidence/stall.ts";
-import type { TaskState, TurnEnd } from "../policies/mandate.ts";
+import type { TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import { permissionFor } from "../policies/policy-file.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
 import type { CallRecord, TurnResult, Work } from "../runners/runner.ts";
-// One turn (spec 2.1): a claim in hand, check the author's right, prepare and run in the checkout, settle, commit.
-// What happens outside is recorded before it starts; a result that cannot be written is kept and tried again.
 import { commitTurn, block, type EndedTurn } from "./checkpoint.ts";
 import { forgeOf, hashOf, type Host, type TurnHandle } from "./host.ts";
 import { consumeGrant, record } from "./ledger/history.ts";

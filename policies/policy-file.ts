@@ -1,5 +1,6 @@
 // The repository's policy file `.holdfast.yml` (spec 7.3): text to checked settings, or all of its problems.
 // It can only narrow what the installation allows; nothing here reads a file or keeps an earlier version.
+
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from "yaml";
 import type { Document, Node } from "yaml";
 import * as z from "zod";

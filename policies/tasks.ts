@@ -1,8 +1,9 @@
 // Tasks: steps declared in the policy file (spec 5.6), their inputs and how far one has come.
 // Pure: says which step runs next; running it and keeping its result is the shell's part.
+
 import * as z from "zod";
 import { stricter, type Level } from "./authority.ts";
-import type { WaitRequest } from "./mandate.ts";
+import type { WaitRequest } from "./mandate/mandate.ts";
 import { nearest } from "./policy-file/nearest.ts";
 import { compilePattern, matches } from "./policy-file/pattern.ts";
 import { Secrets, Step } from "./policy-file/step.ts";

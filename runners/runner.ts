@@ -1,6 +1,7 @@
 // The door between the shell and the work in checkouts (spec 5): the one file of runners/ that app/ imports.
 // A runner knows mandates only as data; what a turn needs from the host comes in as functions.
-import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate.ts";
+
+import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
 
 export interface RepositorySource {

@@ -1,5 +1,6 @@
 // The forge port (spec 6.1): what Holdfast asks of GitHub, Forgejo or the local forge, in its own words.
 // Nobody outside this folder asks which forge it is; differences are capabilities.
+
 import type { Level } from "../../policies/authority.ts";
 
 export interface Capabilities {

@@ -1,6 +1,7 @@
 // How people write to the local forge, from the CLI and the web page (spec 6.1, 6.2; I4).
 // A text and its delivery are one transaction, as if a webhook had told it; a repeated request
 // changes nothing.
+
 import { repositoryOf } from "../ledger/conversations.ts";
 import { addDelivery } from "../ledger/deliveries.ts";
 import {

@@ -1,5 +1,6 @@
 // The local forge (spec 6.1): the port on the ledger's own issues. What Holdfast writes through it
 // never causes a delivery; how people write is in local-writing.ts.
+
 import type { Level } from "../../policies/authority.ts";
 import { Failure } from "../../policies/failure.ts";
 import {

@@ -1,11 +1,12 @@
+// Accepting a delivery (spec 6.2, 1.4, 1.5): re-read what it speaks of, ask for the author's right, parse once, then
+// one transaction that marks it handled and writes all it causes (I4). A delivery only says what to re-read.
+
 import type { Level } from "../../policies/authority.ts";
 import type { ParsedComment } from "../../policies/commands/commands.ts";
 import { mayHoldCommand } from "../../policies/commands/comment.ts";
 import type { EventText } from "../../policies/events.ts";
 import type { PolicyFile } from "../../policies/policy-file.ts";
 import type { Person } from "../forge/forge.ts";
-// Accepting a delivery (spec 6.2, 1.4, 1.5): re-read what it speaks of, ask for the author's right, parse once, then
-// one transaction that marks it handled and writes all it causes (I4). A delivery only says what to re-read.
 import { forgeOf, hashOf, type Host } from "../host.ts";
 import {
   ensureConversation,

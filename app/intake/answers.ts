@@ -1,9 +1,10 @@
+// What a comment is answered with (spec 1.4, 1.5, 6.3): collected over all its commands, posted as one comment, and
+// kept within limits, so that nobody can make the bot talk without end.
+
 import { isAtLeast } from "../../policies/authority.ts";
 import { commandTable } from "../../policies/commands/commands.ts";
 import { dayMs, hourMs } from "../../policies/durations.ts";
 import { permissionFor } from "../../policies/policy-file.ts";
-// What a comment is answered with (spec 1.4, 1.5, 6.3): collected over all its commands, posted as one comment, and
-// kept within limits, so that nobody can make the bot talk without end.
 import { factsOf } from "../ledger/facts.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { mandatesIn } from "../ledger/mandates.ts";

@@ -1,9 +1,10 @@
-import type { Command, Keyword } from "../../policies/commands/commands.ts";
-import { dayMs, formatDuration } from "../../policies/durations.ts";
-import { fits, fittingCommands, type FitFacts } from "../../policies/fits.ts";
-import type { EntryKind } from "../../policies/mandate.ts";
 // Commands about mandates that exist (spec 1.3, 1.4): stop, pause, resume, reply, continue, extend, check, recover.
 // What does not fit the mandate's state changes nothing and is answered with what does.
+
+import type { Command, Keyword } from "../../policies/commands/commands.ts";
+import { dayMs, formatDuration } from "../../policies/durations.ts";
+import { fits, fittingCommands, type FitFacts } from "../../policies/mandate/fits.ts";
+import type { EntryKind } from "../../policies/mandate/mandate.ts";
 import { factsOf } from "../ledger/facts.ts";
 import { addGrant, addHold, liftHold, record } from "../ledger/history.ts";
 import { addEntry, dropEntries } from "../ledger/inbox.ts";

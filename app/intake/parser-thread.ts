@@ -1,5 +1,6 @@
 // The thread behind parser.ts (spec 1.4): parses one comment after another and posts what it found.
 // Holds no state; it may be terminated at any moment.
+
 import { parentPort } from "node:worker_threads";
 import type { MentionOption } from "../../policies/commands/comment.ts";
 import { parseComment } from "../../policies/commands/comment.ts";

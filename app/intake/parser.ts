@@ -1,5 +1,6 @@
 // Reads commands out of comments in a worker thread with a time limit (spec 1.4), so that a hostile
 // comment costs its author an answer and nobody else anything. Never parses on the caller's thread.
+
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { ParsedComment } from "../../policies/commands/commands.ts";

@@ -1,11 +1,12 @@
+// The policy in force for a repository (spec 7.3): from the head of its default branch; where that one is broken, the
+// last good one. Only a repository that never had a good one is refused.
+
 import {
   defaultPolicy,
   parsePolicyFile,
   type PolicyFile,
   type PolicyProblem,
 } from "../../policies/policy-file.ts";
-// The policy in force for a repository (spec 7.3): from the head of its default branch; where that one is broken, the
-// last good one. Only a repository that never had a good one is refused.
 import type { Host } from "../host.ts";
 import { savePolicy, type RepositoryRow } from "../ledger/conversations.ts";
 import { commit } from "../persist.ts";

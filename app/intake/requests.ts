@@ -1,3 +1,6 @@
+// Commands that make a mandate: `do`, `run`, `retry` (spec 1.2-1.4, 5.6). The anchor is stored before anything starts,
+// and the 👀 and the status comment go into the outbox in the same transaction.
+
 import { isAtLeast, stricter } from "../../policies/authority.ts";
 import type { Command } from "../../policies/commands/commands.ts";
 import { resolveDeadline, type Deadline } from "../../policies/commands/deadline.ts";
@@ -7,7 +10,7 @@ import {
   type Ceilings,
   type MandateId,
   type TaskState,
-} from "../../policies/mandate.ts";
+} from "../../policies/mandate/mandate.ts";
 import {
   grantNamed,
   permissionFor,
@@ -16,8 +19,6 @@ import {
 } from "../../policies/policy-file.ts";
 import { beginTask, checkInputs, stepLabel, stepNeeds, type Task } from "../../policies/tasks.ts";
 import { react } from "../checkpoint.ts";
-// Commands that make a mandate: `do`, `run`, `retry` (spec 1.2-1.4, 5.6). The anchor is stored before anything starts,
-// and the 👀 and the status comment go into the outbox in the same transaction.
 import { hashOf } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry } from "../ledger/inbox.ts";

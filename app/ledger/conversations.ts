@@ -1,4 +1,5 @@
 // Repositories and conversations in the ledger (spec 1.2, 1.3), identified by the forge's own ids.
+
 import type { PolicyFile, PolicyProblem } from "../../policies/policy-file.ts";
 import type { ConversationRef } from "../forge/forge.ts";
 import type { Sql, Tx } from "./ledger.ts";

@@ -1,4 +1,5 @@
 // Deliveries: what reached us and must be handled exactly once (spec 6.2; I4). Decides nothing.
+
 import type { ForgeEvent } from "../../policies/events.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { insertOnce, update } from "./rows.ts";

@@ -1,6 +1,7 @@
 // What notices, pages and the CLI say about a mandate (spec 1.6) and the installation (7.4), assembled from rows.
 // Changes and decides nothing: the words are in notices/.
-import { isTerminal, type Status } from "../../policies/mandate.ts";
+
+import { isTerminal, type Status } from "../../policies/mandate/mandate.ts";
 import { stepLabel } from "../../policies/tasks.ts";
 import type { MandateFacts } from "../notices/facts.ts";
 import { holdOn } from "./history.ts";

@@ -1,4 +1,5 @@
 // Append-only history, evidence, holds and grants (spec 1.2, 1.3, 2.4, 2.6). Nothing here is ever changed in place.
+
 import type { Evidence, EvidenceKind } from "../../policies/evidence/stall.ts";
 import type { ReasonCode } from "../../policies/reasons.ts";
 import type { Sql, Tx } from "./ledger.ts";

@@ -1,7 +1,8 @@
-import type { EntryKind } from "../../policies/mandate.ts";
 // The inbox: durable entries waiting to be claimed, one live claim per conversation (spec 1.3, 2.1; I2).
 // A `Claim` is made only here; whoever commits a turn must show it, and a stale one is refused by its fence.
-import { orderKey } from "../../policies/order.ts";
+
+import type { EntryKind } from "../../policies/mandate/mandate.ts";
+import { orderKey } from "../../policies/mandate/order.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { changeMandate, refreshLook } from "./mandates.ts";
 import { insertOnce, update } from "./rows.ts";

@@ -1,5 +1,6 @@
 // Issues, pull requests, comments and reactions of the local forge (spec 6.1): its tables alone.
 // Decides nothing: who may write, and what a write causes, is said in forge/local*.ts.
+
 import type { Sql, Tx } from "./ledger.ts";
 import { insert, insertOnce, update } from "./rows.ts";
 

@@ -1,6 +1,7 @@
 // Mandates and their anchors in the ledger (spec 1.2). Every change ends in `refreshLook`, which sets the instant by
 // which the mandate must move again (I1).
-import { lookAt, type LookFacts } from "../../policies/look.ts";
+
+import { lookAt, type LookFacts } from "../../policies/mandate/look.ts";
 import {
   isTerminal,
   noCounters,
@@ -12,10 +13,10 @@ import {
   type Provenance,
   type Status,
   type TaskState,
-} from "../../policies/mandate.ts";
+} from "../../policies/mandate/mandate.ts";
+import type { BindingWait } from "../../policies/mandate/waits.ts";
 import type { PolicyFile } from "../../policies/policy-file.ts";
 import type { ReasonCode, WayOut } from "../../policies/reasons.ts";
-import type { BindingWait } from "../../policies/waits.ts";
 import type { Sql, SqlValue, Tx } from "./ledger.ts";
 import { insert, update } from "./rows.ts";
 

@@ -1,5 +1,6 @@
 // Schema versions of the SQLite ledger (spec 7.5): each is applied once, at start, in one transaction.
 // An older program refuses a newer schema instead of guessing at it.
+
 import { readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { Failure } from "../../policies/failure.ts";

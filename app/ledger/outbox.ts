@@ -1,5 +1,6 @@
 // The outbox: durable messages on their way to a forge, each with a key (spec 6.3; I5).
 // A row leaves `pending` only through a committed `sending`; one found in `sending` is probed, never sent on a guess.
+
 import type { Sql, Tx } from "./ledger.ts";
 import { insertOnce, update } from "./rows.ts";
 

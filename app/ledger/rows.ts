@@ -1,5 +1,6 @@
 // How rows travel between TypeScript and SQL: camelCase fields, snake_case columns, JSON kept as text in `*_json`.
 // The only place that builds statements from field names.
+
 import type { SqlValue, Tx } from "./ledger.ts";
 
 /** Fields stored as JSON text. A field is JSON in every table or in none. */

@@ -1,5 +1,6 @@
 // The ledger on SQLite through node:sqlite (spec 8.2): WAL, synchronous=FULL, one writer queue with group commit.
 // Several transactions that wait at once become savepoints of one COMMIT; each is acknowledged only after it.
+
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { Failure } from "../../policies/failure.ts";
 import type { Ledger, Sql, SqlValue, Tx } from "./ledger.ts";

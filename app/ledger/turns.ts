@@ -1,7 +1,8 @@
 // Turns and their tool calls in the ledger (spec 2.1, 2.5, 5.5): recorded when they begin and when they finish, so
 // that a crash leaves what may have happened. Long output is kept by hash, head and tail.
-import type { EntryKind, Report, TurnEnd } from "../../policies/mandate.ts";
-import type { Settlement } from "../../policies/settlement.ts";
+
+import type { EntryKind, Report, TurnEnd } from "../../policies/mandate/mandate.ts";
+import type { Settlement } from "../../policies/mandate/settlement.ts";
 import type { Claim } from "./inbox.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { insert, insertOnce, update } from "./rows.ts";

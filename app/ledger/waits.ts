@@ -1,6 +1,7 @@
 // Waits in the ledger (spec 3.1, 3.2): one live wait per mandate, claimed once, its deadline never moved (I6).
-import type { Signal } from "../../policies/mandate.ts";
-import type { Wait } from "../../policies/waits.ts";
+
+import type { Signal } from "../../policies/mandate/mandate.ts";
+import type { Wait } from "../../policies/mandate/waits.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { refreshLook } from "./mandates.ts";
 import { insert } from "./rows.ts";

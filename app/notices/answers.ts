@@ -1,5 +1,6 @@
 // Short answers to commands that were carried out (spec 1.3, 1.4): what is so now, and what was not undone.
 // Said only after the ledger holds it; nothing here decides anything.
+
 import { formatDuration } from "../../policies/durations.ts";
 import type { MandateFacts } from "./facts.ts";
 import { listOf, momentIn, paragraphs, usageOf } from "./facts.ts";

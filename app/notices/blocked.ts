@@ -1,5 +1,6 @@
 // The blocked notice (spec 1.6): what was asked, why it stopped, what was seen last, and the exact commands
 // that get it going again. Never an exception's text: `what` and `lastSeen` are quoted as from outside.
+
 import { commandTable, keywordOf } from "../../policies/commands/commands.ts";
 import { reasons } from "../../policies/reasons.ts";
 import type { MandateFacts } from "./facts.ts";

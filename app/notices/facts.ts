@@ -1,12 +1,13 @@
 // The facts of a mandate that notices, page and CLI speak about (spec 1.2, 1.6), and the phrases all of
 // them share. Pure: no clock, so a text changes only when what it says has changed.
+
 import type {
   Ceilings,
   ChecklistItem,
   Counters,
   Provenance,
   Status,
-} from "../../policies/mandate.ts";
+} from "../../policies/mandate/mandate.ts";
 import type { ReasonCode, WayOut } from "../../policies/reasons.ts";
 import { code, link, plain } from "./neutralise.ts";
 

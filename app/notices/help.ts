@@ -1,5 +1,6 @@
 // The answer to `help` (spec 1.4): the commands that this person may use here, from the one command table.
 // Never lists what the caller did not find permitted.
+
 import type { CommandRow } from "../../policies/commands/commands.ts";
 import { listOf, paragraphs } from "./facts.ts";
 import { code } from "./neutralise.ts";

@@ -1,5 +1,6 @@
 // Text from outside made harmless before the bot repeats it (spec 1.6): no mention rings, no line commands
 // a bot, no HTML, nothing hidden. Never trusts that a forge reads Markdown exactly as we do.
+
 import { visible } from "../../policies/commands/invisible.ts";
 
 const lineLimit = 200;
@@ -9,7 +10,8 @@ const zeroWidthSpace = "\u200B";
 const fenceLine = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 const ownFence = /^((?:> )?)(`{3,})$/;
 const commandStart = /^([\s>*+\-\d.)]*)([/!])(?=\S)/;
-const splitLimit = 200;
+/** No fence is longer than a quote, so that two of them and half a part as a line fit into a part. */
+const splitLimit = 20_000;
 
 /** One line of outside text as literal words, for use within a line of ours. At most `limit` characters. */
 export function plain(text: string, limit = lineLimit): string {
@@ -61,7 +63,7 @@ export function link(words: string, url: string): string {
 }
 
 /**
- * A comment of ours as parts of at most `limit` characters (at least 200), cut between lines; a code block
+ * A comment of ours as parts of at most `limit` characters (at least 20,000), cut between lines; a code block
  * that goes on is closed and opened again. A line that fits no part is repeated as quoted literal text.
  */
 export function split(text: string, limit: number): string[] {
@@ -71,16 +73,21 @@ export function split(text: string, limit: number): string[] {
   let lines: string[] = [];
   let open: string | null = null;
   for (const line of text.split("\n").flatMap((one) => fitting(one, room))) {
-    if (closed([...lines, line], open).length > room) {
+    const after: string | null = openAfter(line, open);
+    if (closed([...lines, line], after).length > room) {
       parts.push(closed(lines, open));
       lines = open === null ? [] : [open];
     }
     lines.push(line);
-    if (open === null) open = ownFence.test(line) ? line : null;
-    else if (line === open) open = null;
+    open = after;
   }
   parts.push(closed(lines, open));
   return parts.filter((part) => part !== "");
+}
+
+function openAfter(line: string, open: string | null): string | null {
+  if (open !== null) return line === open ? null : open;
+  return ownFence.test(line) ? line : null;
 }
 
 function closed(lines: readonly string[], open: string | null): string {

@@ -1,4 +1,5 @@
 // Title and body of a mandate's pull request (spec 5.8): what was asked, what was done, how it was verified.
+
 import type { Anchor, MandateRow } from "../ledger/mandates.ts";
 import { paragraphs } from "./facts.ts";
 import { code, link, plain, quote } from "./neutralise.ts";

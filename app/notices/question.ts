@@ -1,5 +1,6 @@
 // The notice of a plain wait (spec 1.1, 2.2): a person is asked, and nothing else will wake the mandate.
 // Never promises a wake-up.
+
 import type { MandateFacts } from "./facts.ts";
 import { askedBy, momentIn, paragraphs, recordOf } from "./facts.ts";
 import { fence, quote } from "./neutralise.ts";

@@ -1,5 +1,6 @@
 // What a person reads when a command is refused (spec 1.4, 1.5, 1.6): what happened, why, and what would fit.
 // Refusals are values; nothing here decides one, and no exception's text is ever in one.
+
 import type { Level } from "../../policies/authority.ts";
 import type { CommandError, Keyword } from "../../policies/commands/commands.ts";
 import { bothReadings, commandTable, formsOf } from "../../policies/commands/commands.ts";

@@ -1,5 +1,6 @@
 // The final result of a mandate (spec 1.6, 2.3, 5.8): what was done, whether it was checked, what was published.
 // Never claims a check that did not run, and an empty change is said to be empty.
+
 import type { MandateFacts } from "./facts.ts";
 import { askedBy, listOf, paragraphs, recordOf, usageOf } from "./facts.ts";
 import { code, link, quote } from "./neutralise.ts";

@@ -1,6 +1,7 @@
-import { isTerminal } from "../../policies/mandate.ts";
 // The status comment of a mandate, the answer to `status`, and the one sentence for a state (spec 1.1, 1.6).
 // Never says how long ago something was: nothing visible may change by itself, so no edit is due.
+
+import { isTerminal } from "../../policies/mandate/mandate.ts";
 import { reasons } from "../../policies/reasons.ts";
 import { waysOut } from "./blocked.ts";
 import type { MandateFacts } from "./facts.ts";

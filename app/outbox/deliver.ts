@@ -1,8 +1,9 @@
+// Delivers due messages (spec 6.3): the intent is committed, the forge is called, the outcome is committed.
+// Whatever is not known to have failed is unsure, and only a probe may decide about it (I5).
+
 import { dayMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { ConversationRef, Forge, Reaction, TextKind } from "../forge/forge.ts";
-// Delivers due messages (spec 6.3): the intent is committed, the forge is called, the outcome is committed.
-// Whatever is not known to have failed is unsure, and only a probe may decide about it (I5).
 import { forgeOf, hashOf, type Host } from "../host.ts";
 import { conversationOf, refOf, repositoryOf } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";

@@ -1,5 +1,6 @@
 // The hidden marker in each comment of ours (spec 6.3): serves only to find out whether an unsure write arrived.
 // Its key is an HMAC over forge, repository, issue and message key, so that a copied marker proves nothing.
+
 import { createHmac } from "node:crypto";
 import type { ConversationRef } from "../forge/forge.ts";
 

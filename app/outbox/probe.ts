@@ -1,6 +1,7 @@
-import type { Written } from "../forge/forge.ts";
 // Probes unsure messages (spec 6.3): did the comment with our marker arrive? Found: adopted. Not found twice, ten
 // seconds apart: it may be sent again. Never decided on a guess.
+
+import type { Written } from "../forge/forge.ts";
 import type { Host } from "../host.ts";
 import { hashOf } from "../host.ts";
 import { refreshLook } from "../ledger/mandates.ts";

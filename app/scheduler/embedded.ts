@@ -1,5 +1,6 @@
 // The driver of one process (spec 3.5): a timer for the next due instant, a safety tick, and a bell. Commits of other
 // processes ring it through the ledger's revision, so that no socket, signal or file has to be got right.
+
 import type { Driver } from "./driver.ts";
 
 /** Node's timers overflow beyond this; the next look then only finds that it is early. */

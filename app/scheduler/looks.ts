@@ -1,9 +1,10 @@
-import { look, lookGraceMs } from "../../policies/look.ts";
-import type { MandateId } from "../../policies/mandate.ts";
-import { waitExpired } from "../../policies/settle.ts";
-import type { Block } from "../../policies/settlement.ts";
 // Looks: mandates whose next look is due, and what is done about each (spec 3.2, 3.3, 3.6).
 // Shared by the pump, which looks in time, and the sweep, which counts what it had to repair.
+
+import { look, lookGraceMs } from "../../policies/mandate/look.ts";
+import type { MandateId } from "../../policies/mandate/mandate.ts";
+import { waitExpired } from "../../policies/mandate/settle.ts";
+import type { Block } from "../../policies/mandate/settlement.ts";
 import { block } from "../checkpoint.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";

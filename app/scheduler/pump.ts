@@ -1,5 +1,6 @@
 // The pump (spec 3.5): looks at what is due in the ledger, again and again until nothing is, and says when to look
 // next. The order is the order of importance: accept, look, claim, deliver.
+
 import type { Host } from "../host.ts";
 import { acceptDeliveries } from "../intake/accept.ts";
 import { nextDeliveryAt } from "../ledger/deliveries.ts";

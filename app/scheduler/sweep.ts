@@ -1,5 +1,6 @@
 // The sweep (spec 3.6): at start and every tick it finds what has no living owner any more and puts it right.
 // Through indexes only; its cost does not grow with the number of parked waits.
+
 import type { Host } from "../host.ts";
 import { markUnsure } from "../ledger/outbox.ts";
 import { recoverExpired } from "../recover.ts";

@@ -1,5 +1,6 @@
 // Commands (spec 1.4): the one table of what a person may write, and the typed command it becomes.
 // Help, documentation and error texts read this table; it never decides whether a mandate fits.
+
 import type { Level } from "../authority.ts";
 import type { Deadline } from "./deadline.ts";
 import type { WaitArgs } from "./wait.ts";

@@ -1,5 +1,6 @@
 // A comment's commands (spec 1.4): found on the Markdown tree, read once into typed objects, all or none.
 // Never throws and never runs anything; nobody reads the raw body for commands again.
+
 import type { Command, CommandError, ParsedComment } from "./commands.ts";
 import type { CommandLine } from "./grammar.ts";
 import { readCommand } from "./grammar.ts";

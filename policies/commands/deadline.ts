@@ -1,5 +1,6 @@
 // A request's deadline as its last words (spec 1.2, 1.4): `by 15:00`, `by 2026-12-01T10:00Z`, `within 3d`.
 // Words become an instant only with a given now and zone; nothing here knows a policy's maximum.
+
 import { dayMs, hourMs, minuteMs, parseDuration, secondMs } from "../durations.ts";
 
 /** As written: `at` is a clock time or ISO 8601, in the installation's zone where it names none. */

@@ -1,5 +1,6 @@
 // The grammar of one command line (spec 1.4): its words become a typed command, or an error that shows
 // what would fit. Never looks at the Markdown around it, never guesses between two readings.
+
 import { parseDuration } from "../durations.ts";
 import type { Command, CommandError, ExtendArgs, Keyword } from "./commands.ts";
 import { bothReadings, commandTable, formsOf, keywordOf, nearKeywords } from "./commands.ts";

@@ -1,5 +1,6 @@
 // Which lines of a comment may hold a command (spec 1.4): those of top-level paragraphs in the Markdown
 // tree, without what GitHub reads as table or footnote. Knows nothing of mentions and keywords.
+
 import type { Paragraph } from "mdast";
 import { fromMarkdown } from "mdast-util-from-markdown";
 

@@ -1,5 +1,6 @@
 // The two commands that ask for work (spec 1.2, 1.4): a request in words and a declared task.
 // Their arguments are a fixed list; model, secrets and sandbox cannot be set from a comment.
+
 import type { RequestArgs, RunArgs } from "./commands.ts";
 import type { Deadline } from "./deadline.ts";
 import { readDeadline } from "./deadline.ts";

@@ -1,5 +1,6 @@
 // A checked wait as a person writes it (spec 1.4, 3.7): `wait until release v2.* for 3d then roll it out`.
 // Only its words: whether another repository or an address is allowed is decided where it is looked up.
+
 import { dayMs, hourMs, minuteMs, parseDuration } from "../durations.ts";
 
 /** Patterns are globs (`*`, `?`); `ref` is a commit or a branch. */

@@ -1,5 +1,6 @@
 // Receipts (spec 2.4, 5.5): one hash over what the work tools of a turn returned, or the reasons why there is none.
 // Shows that something was observed, never that it was useful; it permits nothing.
+
 import { notYetExitCode } from "../tasks.ts";
 import { normalise } from "./normalise.ts";
 

@@ -1,5 +1,6 @@
 // Problems of a policy file, told so that a person can mend them (spec 7.3): where, what, nearest valid key.
 // Never repeats a value: a secret pasted into the wrong place must not travel into a comment.
+
 import type * as z from "zod";
 import { nearest } from "./nearest.ts";
 

@@ -1,5 +1,6 @@
 // The larger sections of the policy file (spec 7.3): every key, its bounds and its default.
 // Read values carry units in their names (`deadlineMs`); the file itself is written in people's words.
+
 import * as z from "zod";
 import { isAtLeast, levels, type Level } from "../authority.ts";
 import { commandTable, type Keyword } from "../commands/commands.ts";

@@ -1,5 +1,6 @@
 // One step of a task as the policy file declares it (spec 5.6), checked and read into plain JSON.
 // Says nothing about when a step runs; that is tasks.ts.
+
 import * as z from "zod";
 import { dayMs, hourMs, minuteMs, secondMs } from "../durations.ts";
 import { duration, VariableName } from "./values.ts";

@@ -1,5 +1,6 @@
 // Values that several sections of the policy file share (spec 7.3): durations, names, ids of people.
 // Texts of problems name what is wanted and never repeat what was written.
+
 import * as z from "zod";
 import { formatDuration, parseDuration } from "../durations.ts";
 

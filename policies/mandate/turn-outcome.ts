@@ -1,6 +1,7 @@
 // What the host saw of one ended turn, and how it counts (spec 2.1, 2.4): by its report or as a failure.
 // The report is what the working side says about going on; it is never evidence.
-import { countAttempt, type Evidence } from "./evidence/stall.ts";
+
+import { countAttempt, type Evidence } from "../evidence/stall.ts";
 import type { Ceilings, Counters, EntryKind, Report, TurnEnd } from "./mandate.ts";
 
 /** What the host saw of a turn, with the report the working side gave. */

@@ -1,6 +1,7 @@
-import type { TaskState } from "./mandate.ts";
 // What becomes of work that was cut off (spec 2.5): nothing that may have acted is ever replayed.
-import { nextStep } from "./tasks.ts";
+
+import { nextStep } from "../tasks.ts";
+import type { TaskState } from "./mandate.ts";
 
 export interface CutOff {
   /** True once the work had been handed over: the prompt was given, or a step may have started. */

@@ -1,6 +1,7 @@
 // When a mandate must be looked at, and what a look finds (spec 1.1, 3.2, 3.3, 3.6).
 // One rule for the pump, the sweep and `doctor`: whatever has no mover is a violation of I1.
-import { secondMs } from "./durations.ts";
+
+import { secondMs } from "../durations.ts";
 import { isTerminal, type Status } from "./mandate.ts";
 
 /** How late a mover may be before the sweep looks (I1). */

@@ -1,7 +1,8 @@
 // Which commands fit a mandate as it is (spec 1.4, 1.6): what does not fit changes nothing and is answered with this.
-import type { Keyword } from "./commands/commands.ts";
+
+import type { Keyword } from "../commands/commands.ts";
+import { reasons, type WayOut } from "../reasons.ts";
 import { isTerminal, type MandateState } from "./mandate.ts";
-import { reasons, type WayOut } from "./reasons.ts";
 
 export interface FitFacts extends Pick<MandateState, "status" | "reason"> {
   /** The way out of this very block, where it is not the one of the reason's table. */

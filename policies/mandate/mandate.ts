@@ -1,7 +1,8 @@
 // Mandates, their states and what one turn leaves behind (spec 1.1, 1.2, 2.1, 2.2).
 // Pure data; nothing here reads a clock or decides what happens next (that is settle.ts).
-import type { ReasonCode } from "./reasons.ts";
-import type { Task, TaskProgress } from "./tasks.ts";
+
+import type { ReasonCode } from "../reasons.ts";
+import type { Task, TaskProgress } from "../tasks.ts";
 
 export type MandateId = string & { readonly brand: "MandateId" };
 

@@ -1,7 +1,8 @@
 // Settle: from one ended turn to the next checkpoint and what follows from it (spec 2.1, 2.2, 2.4, 3.1-3.3).
 // Pure: same input, same settlement. The shell commits all of it in one transaction (I3) and acts only afterwards.
-import { minuteMs } from "./durations.ts";
-import { credit, isStalled } from "./evidence/stall.ts";
+
+import { minuteMs } from "../durations.ts";
+import { credit, isStalled } from "../evidence/stall.ts";
 import type { Ceilings, Counters, TurnEnd, WaitRequest } from "./mandate.ts";
 import { again, ask, complete, end, queue, stopped, unchanged } from "./settlement.ts";
 import type { Block, Decision, SettleInput, Settlement, WaitChange } from "./settlement.ts";

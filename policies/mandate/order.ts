@@ -1,5 +1,6 @@
 // Which inbox entry of a conversation runs next (spec 1.3): people first, oldest first; then what is ready to be
 // published, child results, due rechecks, and continuations of the mandate that least recently ran.
+
 import type { EntryKind } from "./mandate.ts";
 
 export const rankOf: Readonly<Record<EntryKind, number>> = {

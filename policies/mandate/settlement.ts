@@ -1,8 +1,9 @@
 // A settlement: the checkpoint after a turn as data (spec 2.1 step 4), and the few shapes it can take.
 // Nothing here decides which shape applies; that is settle.ts.
-import type { Evidence } from "./evidence/stall.ts";
+
+import type { Evidence } from "../evidence/stall.ts";
+import type { ReasonCode, WayOut } from "../reasons.ts";
 import type { Counters, MandateState, PlannedEntry, Provenance, Status } from "./mandate.ts";
-import type { ReasonCode, WayOut } from "./reasons.ts";
 import type { TurnOutcome } from "./turn-outcome.ts";
 import type { BindingWait, Wait, WaitBounds } from "./waits.ts";
 

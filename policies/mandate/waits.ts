@@ -1,6 +1,7 @@
 // Waits: their bounds, due time and what a due one may do (spec 3.1-3.3).
 // A deadline is never moved out here, by anybody (I6); a violation registers nothing.
-import { dayMs, formatDuration, formatInstant, hourMs, minuteMs } from "./durations.ts";
+
+import { dayMs, formatDuration, formatInstant, hourMs, minuteMs } from "../durations.ts";
 import type { Signal, WaitRequest } from "./mandate.ts";
 
 export interface WaitBounds {
