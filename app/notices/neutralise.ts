@@ -72,13 +72,16 @@ export function split(text: string, limit: number): string[] {
   const parts: string[] = [];
   let lines: string[] = [];
   let open: string | null = null;
+  let size = 0;
   for (const line of text.split("\n").flatMap((one) => fitting(one, room))) {
     const after: string | null = openAfter(line, open);
-    if (closed([...lines, line], after).length > room) {
+    if (size + line.length + (after?.length ?? 0) + 1 > room) {
       parts.push(closed(lines, open));
       lines = open === null ? [] : [open];
+      size = open === null ? 0 : open.length + 1;
     }
     lines.push(line);
+    size += line.length + 1;
     open = after;
   }
   parts.push(closed(lines, open));

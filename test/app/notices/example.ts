@@ -1,7 +1,7 @@
 // A mandate as notices see it, to be varied by each test (spec 1.6).
 // Holds no expectation.
 import type { MandateFacts } from "../../../app/notices/facts.ts";
-import { noCounters } from "../../../policies/mandate.ts";
+import { noCounters } from "../../../policies/mandate/mandate.ts";
 
 export const exampleAt = Date.UTC(2026, 11, 1, 10, 0);
 export const hourMs = 3_600_000;

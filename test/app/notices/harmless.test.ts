@@ -13,7 +13,7 @@ import { resultNotice } from "../../../app/notices/result.ts";
 import { statusAnswer, statusComment } from "../../../app/notices/status.ts";
 import { commandTable } from "../../../policies/commands/commands.ts";
 import { parseComment } from "../../../policies/commands/comment.ts";
-import { statuses } from "../../../policies/mandate.ts";
+import { statuses } from "../../../policies/mandate/mandate.ts";
 import { reasonCodes } from "../../../policies/reasons.ts";
 import { exampleAt, factsWith, hostileTexts } from "./example.ts";
 

@@ -127,6 +127,7 @@ describe("text from outside", () => {
 describe.each([
   ["words are kept", plain("fix the parser, it fails"), "fix the parser, it fails"],
   ["snake_case stays readable", plain("read my_file_name"), "read my_file_name"],
+  ["a backtick opens no code", plain("a`b"), "a\\`b"],
   ["a mention is silenced", plain("ask @bob"), "ask @\u200Bbob"],
   ["lines become one", plain("a\r\nb\n\nc"), "a b c"],
   ["a cut is stated", plain("abcdef", 3), "abc… (cut to 3 characters)"],
@@ -154,27 +155,55 @@ describe.each([
 });
 
 describe("a comment over the forge's limit", () => {
+  const limit = 20_000;
+
   test("is cut between lines, and an open code block goes on in the next part", () => {
-    const lines = Array.from({ length: 30 }, (_, index) => `line ${index}`);
-    const parts = split(`before\n\n${fence(lines.join("\n"))}\n\nafter`, 200);
-    expect(parts.length).toBeGreaterThan(1);
+    const lines = Array.from({ length: 3_000 }, (_, index) => `line ${index}`);
+    const parts = split(`before\n\n${fence(lines.join("\n"))}\n\nafter`, limit);
+    expect(parts.length).toBe(2);
     const texts = parts.flatMap((part) => nodesOf(part).flatMap(({ value }) => value ?? []));
     expect(texts.join("\n")).toBe(["before", ...lines, "after"].join("\n"));
+    for (const part of parts) {
+      const [last] = fromMarkdown(`${part}\n\nmore`).children.slice(-1);
+      expect(last?.type).toBe("paragraph");
+    }
   });
 
   test("stays whole within the limit", () => {
-    expect(split("short", 200)).toEqual(["short"]);
+    expect(split("short", limit)).toEqual(["short"]);
   });
 
   test("has no part that is too long or does harm", () => {
     check(
-      property(array(hostile, { maxLength: 12 }), (texts) => {
-        const comment = texts.map((text) => quote(text)).join("\n\nand\n\n");
-        for (const part of split(comment, 200)) {
-          expect(part.length).toBeLessThanOrEqual(200);
+      property(array(hostile, { minLength: 1, maxLength: 12 }), (texts) => {
+        const comment = `${texts.map((text) => quote(text)).join("\n\nand\n\n")}\n\nand\n\n`;
+        const long = comment.repeat(Math.ceil((limit + 1) / comment.length));
+        const parts = split(long, limit);
+        expect(parts.length).toBeGreaterThan(1);
+        for (const part of parts) {
+          expect(part.length).toBeLessThanOrEqual(limit);
           expect(harmIn(part)).toEqual([]);
         }
       }),
+      { numRuns: 20 },
     );
+  });
+
+  test.each(["@bob ", "`<b>", "/holdfast stop "])(
+    "repeats a line of only %s harmlessly",
+    (piece) => {
+      for (const part of split(quote(piece.repeat(9_000), 30_000), limit)) {
+        expect(part.length).toBeLessThanOrEqual(limit);
+        expect(harmIn(part)).toEqual([]);
+      }
+    },
+  );
+
+  test("holds fences as long as a quote may be", () => {
+    const block = quote(`~~~\n${"`".repeat(3_900)}\n${"x\n".repeat(20)}~~~`);
+    const parts = split(`${block}\n\n${block}\n\n${block}`, limit);
+    expect(parts.length).toBeGreaterThan(1);
+    expect(parts.flatMap(harmIn)).toEqual([]);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(limit);
   });
 });
