@@ -91,7 +91,8 @@ export async function ensureCheckout(
   checkout: Checkout,
   origin: Origin,
 ): Promise<"kept" | "restored" | "created"> {
-  const hasShadow = existsSync(checkout.gitDir);
+  // Written when the rest is there, so that a making cut off by a crash begins again.
+  const hasShadow = existsSync(join(checkout.gitDir, "info/attributes"));
   if (hasShadow) await removeLocks(checkout.gitDir);
   if ((await exists(checkout.workTree)) && !(await isForeign(checkout))) return "kept";
   const state = hasShadow ? await resolve(checkout, checkout.stateRef) : null;

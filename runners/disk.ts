@@ -69,13 +69,15 @@ export async function moveToTrash(home: string, path: string): Promise<{ deleted
     if (errorCode(error) === "ENOENT") return { deleted: Promise.resolve() };
     await onDisk(() => Promise.reject(error instanceof Error ? error : new Error(String(error))));
   }
-  // A deletion cut off by a crash leaves a folder in trash, which emptyTrash takes at the next start.
+  // A deletion cut off by a crash leaves a folder in trash, which sweepHome takes at the next start.
   return { deleted: rm(place, { recursive: true, force: true }).catch(() => undefined) };
 }
 
-/** Deletes what earlier runs left in the trash. */
-export async function emptyTrash(home: string): Promise<void> {
-  await onDisk(() => rm(join(home, "trash"), { recursive: true, force: true }));
+/** Deletes what earlier runs left in the trash or half made; only at the start, before any checkout is made. */
+export async function sweepHome(home: string): Promise<void> {
+  for (const name of ["trash", "making"]) {
+    await onDisk(() => rm(join(home, name), { recursive: true, force: true }));
+  }
 }
 
 /** Takes away the locks a killed git left in a git dir; only for its one writer, before its first command. */

@@ -34,7 +34,7 @@ export interface Publication {
 }
 
 export type Published =
-  | { outcome: "published"; commit: string; filesChanged: number }
+  | { outcome: "published"; commit: string; files: string[] }
   | { outcome: "empty" }
   | { outcome: "refused"; why: "remote-moved" | "files" | "checked-out"; list: string[] };
 
@@ -63,7 +63,11 @@ export async function publish(publication: Publication): Promise<Published> {
   if (refused.length > 0) return { outcome: "refused", why: "files", list: refused };
 
   const commit = await commitOf(publication, { parent, tree });
-  const published: Published = { outcome: "published", commit, filesChanged: changes.length };
+  const published: Published = {
+    outcome: "published",
+    commit,
+    files: changes.map(({ path }) => path),
+  };
   if (current === commit) return published;
   if (current !== expectedOld) return moved(current);
   return (await push(publication, commit)) ?? published;

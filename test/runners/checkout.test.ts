@@ -151,6 +151,15 @@ describe("saving and restoring", () => {
     expect(existsSync(join(checkout.workTree, "n.txt"))).toBe(false);
   });
 
+  test("a making that was cut off begins again", async () => {
+    const { checkout, origin } = await makeCheckout(files);
+    rmSync(checkout.gitDir, { recursive: true });
+    rmSync(checkout.workTree, { recursive: true });
+    mkdirSync(checkout.gitDir);
+    expect(await ensureCheckout(checkout, origin)).toBe("created");
+    expect(await saveState(checkout)).toMatchObject({ events: [] });
+  });
+
   test("locks of a killed git do not stop the next turn", async () => {
     const { checkout, origin } = await makeCheckout(files);
     writeFiles(checkout.gitDir, { [`${checkout.stateRef}.lock`]: "", "HEAD.lock": "" });
