@@ -37,8 +37,11 @@ describe("a first publication", () => {
     edit(made);
     const published = await publish(publicationOf(made));
     const commit = made.source.git(["rev-parse", branch]);
-    const files = ["a.txt", "dir/b.txt", "new file.txt"];
-    expect(published).toEqual({ outcome: "published", commit, files });
+    expect(published).toEqual({
+      outcome: "published",
+      commit,
+      files: ["a.txt", "dir/b.txt", "new file.txt"],
+    });
     expect(
       made.source.git(["show", "--name-status", "--format=%an <%ae> %at%n%P%n%B", branch]),
     ).toBe(
