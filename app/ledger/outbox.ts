@@ -104,7 +104,7 @@ export async function touchStatus(
 ): Promise<void> {
   const { id: mandateId, conversationId } = mandate;
   const key = `status ${mandateId}`;
-  const isNew = await post(tx, { key, conversationId, mandateId, kind: "status", payload: null });
+  const isNew = await post(tx, { key, conversationId, mandateId, kind: "status", payload: {} });
   if (isNew) return;
   await tx.run(
     `UPDATE outbox SET revision = revision + 1,
