@@ -194,7 +194,7 @@ export async function renewLease(
 
 export function expiredClaims(sql: Sql, now: number): Promise<EntryRow[]> {
   return sql.all<EntryRow>(
-    "SELECT * FROM inbox WHERE state = 'claimed' AND lease_until < ? ORDER BY lease_until",
+    "SELECT * FROM inbox WHERE state = 'claimed' AND lease_until <= ? ORDER BY lease_until",
     now,
   );
 }
@@ -228,12 +228,16 @@ async function freeConversation(tx: Tx, conversationId: string): Promise<void> {
   });
 }
 
-/** When the next entry becomes available or the next lease ends; null when nothing is queued or claimed. */
+/**
+ * When the next entry becomes available or the next lease ends; null when nothing is queued or claimed. What has passed
+ * is left out: a claim that is due to be recovered is the sweep's, and looking at once again would find it unchanged.
+ */
 export async function nextInboxAt(sql: Sql, now: number): Promise<number | null> {
   const row = await sql.first<{ at: number | null }>(
     `SELECT MIN(at) AS at FROM (
        SELECT MIN(available_at) AS at FROM inbox WHERE state = 'queued' AND available_at > ?
-       UNION ALL SELECT MIN(lease_until) FROM inbox WHERE state = 'claimed')`,
+       UNION ALL SELECT MIN(lease_until) FROM inbox WHERE state = 'claimed' AND lease_until > ?)`,
+    now,
     now,
   );
   return row?.at ?? null;
