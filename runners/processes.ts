@@ -44,6 +44,15 @@ export async function endProcesses(pids: readonly number[], graceMs?: number): P
   );
 }
 
+/** Ends what a mandate's own work left running; resolves when no process of it lives (2.1). */
+export async function endLeftovers(checkout: {
+  mandateId: string;
+  workTree: string;
+}): Promise<void> {
+  const { ours } = await processesOf(checkout);
+  if (ours.length > 0) await endProcesses(ours);
+}
+
 function isInside(folder: string, workTree: string): boolean {
   return `${folder}/`.startsWith(`${workTree}/`) || folder === `${workTree} (deleted)`;
 }

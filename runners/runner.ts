@@ -3,12 +3,31 @@
 
 import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
+import { checkoutOf } from "./checkout.ts";
+import { inspectRepository } from "./inspection.ts";
+import { diffOf, drop, keptMandates } from "./keeping.ts";
+import { readPolicy } from "./policy-source.ts";
+import { endLeftovers, processesOf } from "./processes.ts";
+import { publishWork } from "./publish-work.ts";
+import { runTurn } from "./run-turn.ts";
+
+/** Where a worker keeps mirrors, checkouts and private homes, and the environment it was started with. */
+export interface WorkPlace {
+  readonly home: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
 
 export interface RepositorySource {
   readonly id: string;
   /** A local path or an https address. */
   readonly source: string;
   readonly defaultBranch: string;
+}
+
+export interface RepositoryFacts extends RepositorySource {
+  /** Submodules stay empty folders in checkouts, files of LFS stay pointers; people are told. */
+  readonly hasSubmodules: boolean;
+  readonly hasLargeFiles: boolean;
 }
 
 /** What works on a turn: the declared steps of a task, or the deterministic agent of tests and demonstrations. */
@@ -83,6 +102,7 @@ export interface PublishRequest {
   readonly coAuthor: { readonly name: string; readonly email: string } | null;
   readonly publishedCommit: string | null;
   readonly paths: readonly string[];
+  readonly untracked: "ignore" | "count" | "commit";
   readonly filesLimit: number;
   readonly bytesLimit: number;
   /** Commit time, fixed per publish so that a repeat after a crash makes the same commit. */
@@ -102,28 +122,45 @@ export interface PolicySource {
   readonly commit: string;
   /** Null when the default branch has no policy file. */
   readonly text: string | null;
-  /** True when the working tree of a local repository has another policy file than the commit. */
+  /** True where the working tree of a local repository has another policy file than the commit, which is not read. */
   readonly isUncommitted: boolean;
 }
 
 export interface Runner {
-  /** Never throws for what happens in the world: failures are ends of the turn. */
+  /** Finds the repository that a path lies in; `id` names it by its top folder. Throws Failure with what is missing. */
+  inspect(asked: { path: string; id: (root: string) => string }): Promise<RepositoryFacts>;
+  /** Never throws for what happens in the world: failures are ends of the turn. What the host throws passes through. */
   runTurn(request: TurnRequest, host: TurnHost): Promise<TurnResult>;
   /** Safe to repeat: the same state gives the same commit, and a branch already there is adopted. Throws Failure. */
   publish(request: PublishRequest): Promise<PublishOutcome>;
   /** Reads the policy file from the head of the default branch. Throws Failure. */
   readPolicy(repository: RepositorySource): Promise<PolicySource>;
-  /** Unified diff of a mandate's saved or published state against its base, for pages; null when there is none. */
-  diff(request: {
-    repository: RepositorySource;
-    mandateId: string;
-    base: string;
-    head: string | null;
-  }): Promise<string | null>;
+  /** What a mandate changed against its base, as a unified diff for pages; null when nothing of it is left here. */
+  diff(request: { mandateId: string; base: string }): Promise<string | null>;
   /** True while a process that the host did not start works in the mandate's checkout (3.2). */
   isManagedOutside(mandateId: string): Promise<boolean>;
   /** Ends what a cut-off turn left running in its checkout; resolves when no process of ours lives there. */
   endLeftovers(mandateId: string): Promise<void>;
-  /** Retires checkout and git state of an ended mandate. */
-  drop(mandateId: string): Promise<void>;
+  /** Mandates of which something is kept on this worker. */
+  kept(): Promise<string[]>;
+  /** Takes the checkout of an ended mandate away; `all` also its saved state and what pins its commits. */
+  drop(mandateId: string, what: "checkout" | "all"): Promise<void>;
+}
+
+/** The runner on this machine: git, checkouts and processes below `home`. */
+export function openRunner(place: WorkPlace): Runner {
+  return {
+    inspect: (asked) => inspectRepository(place, asked),
+    runTurn: (request, host) => runTurn(place, request, host),
+    publish: (request) => publishWork(place, request),
+    readPolicy: (repository) => readPolicy(place, repository),
+    diff: (request) => diffOf(place, request),
+    isManagedOutside: async (mandateId) => {
+      const { foreign } = await processesOf(checkoutOf({ home: place.home, mandateId }));
+      return foreign.length > 0;
+    },
+    endLeftovers: (mandateId) => endLeftovers(checkoutOf({ home: place.home, mandateId })),
+    kept: () => keptMandates(place),
+    drop: (mandateId, what) => drop(place, { mandateId, what }),
+  };
 }
