@@ -63,6 +63,10 @@ export class RunningTurns {
     return this.#turns.size;
   }
 
+  has(mandateId: string): boolean {
+    return this.#turns.has(mandateId);
+  }
+
   /** Starts work for a mandate; it must not reject. */
   start(mandateId: string, work: (turn: TurnHandle) => Promise<void>): void {
     const controller = new AbortController();

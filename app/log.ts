@@ -12,5 +12,5 @@ export function openLog(level: string, secrets: readonly string[]): Log {
       process.stderr.write(redact(line, secrets));
     },
   };
-  return pino({ level, base: null }, stream);
+  return pino({ level, base: null, serializers: { error: pino.stdSerializers.err } }, stream);
 }

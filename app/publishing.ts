@@ -14,6 +14,7 @@ import type { Tx } from "./ledger/ledger.ts";
 import { changeMandate, mandateOf, type MandateRow } from "./ledger/mandates.ts";
 import { touchStatus } from "./ledger/outbox.ts";
 import { lastTurn } from "./ledger/turns.ts";
+import { quote } from "./notices/neutralise.ts";
 import { pullBody, pullTitle } from "./notices/pull.ts";
 import { commit } from "./persist.ts";
 import { sourceOf, type TurnContext } from "./turn-context.ts";
@@ -49,10 +50,11 @@ async function publish(host: Host, context: TurnContext): Promise<Published> {
     baseCommit: mandate.baseCommit,
     branch: mandate.branch,
     title: pullTitle(mandate),
-    body: claim.note ?? "",
+    body: quote(claim.note ?? ""),
     coAuthor: { name: anchor.authorName, email: `${anchor.authorId}@${repository.connection}` },
     publishedCommit: mandate.publishedCommit,
     paths: mandate.policy.publish.paths,
+    untracked: mandate.policy.untracked,
     filesLimit: mandate.policy.publish.filesLimit,
     bytesLimit: mandate.policy.publish.bytesLimit,
     at: last.endedAt ?? last.startedAt,

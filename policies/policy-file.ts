@@ -121,6 +121,13 @@ export function permissionFor(
   return { level: stricter(command.needs, asked?.level ?? "none"), users: asked?.users ?? null };
 }
 
+/** A problem on one line, as compilers write it. */
+export function problemLine(problem: PolicyProblem): string {
+  const { file, line, column, path } = problem;
+  const near = problem.suggestion === null ? "" : `; did you mean ${problem.suggestion}?`;
+  return `${file}:${line}:${column} ${path === "" ? "" : `${path}: `}${problem.problem}${near}`;
+}
+
 /** The task of this name; names from a comment never reach what JavaScript itself puts on an object. */
 export function taskNamed(policy: PolicyFile, name: string): Task | null {
   return Object.hasOwn(policy.tasks, name) ? (policy.tasks[name] ?? null) : null;

@@ -5,8 +5,6 @@ import { parentPort } from "node:worker_threads";
 import type { MentionOption } from "../../policies/commands/comment.ts";
 import { parseComment } from "../../policies/commands/comment.ts";
 
-/* oxlint-disable unicorn/require-post-message-target-origin -- threads have no origin */
-
 export interface ParseRequest {
   readonly body: string;
   readonly options: MentionOption;

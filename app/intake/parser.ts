@@ -7,8 +7,6 @@ import type { ParsedComment } from "../../policies/commands/commands.ts";
 import type { MentionOption } from "../../policies/commands/comment.ts";
 import type { ParseRequest } from "./parser-thread.ts";
 
-/* oxlint-disable unicorn/require-post-message-target-origin -- threads have no origin */
-
 /** From handing over to answer; a comment that takes longer is refused. */
 export const parseWallMsLimit = 250;
 /** The timer fires early enough for the refusal itself to be on time. */

@@ -2,12 +2,12 @@
 
 import type { Anchor, MandateRow } from "../ledger/mandates.ts";
 import { paragraphs } from "./facts.ts";
-import { code, link, plain, quote } from "./neutralise.ts";
+import { code, link, quote, titleOf } from "./neutralise.ts";
 
 const titleLimit = 120;
 
 export function pullTitle(mandate: Pick<MandateRow, "id" | "title">): string {
-  return plain(`${mandate.title} (${mandate.id})`, titleLimit);
+  return titleOf(`${mandate.title} (${mandate.id})`, titleLimit);
 }
 
 export interface PullWords {
@@ -19,7 +19,7 @@ export interface PullWords {
 }
 
 export function pullBody({ mandate, anchor, summary, recordUrl }: PullWords): string {
-  const asked = link(`what ${plain(anchor.authorName)} asked`, anchor.commentUrl);
+  const asked = link(`what ${anchor.authorName} asked`, anchor.commentUrl);
   return paragraphs([
     `Made for ${asked}:`,
     quote(anchor.text),

@@ -16,6 +16,7 @@ import {
   type MessageChange,
   type MessageRow,
 } from "../ledger/outbox.ts";
+import { split } from "../notices/neutralise.ts";
 import { statusComment } from "../notices/status.ts";
 import { commit } from "../persist.ts";
 import { markerOf } from "./marker.ts";
@@ -51,8 +52,22 @@ export async function prepare(sql: Sql, host: Host, row: MessageRow): Promise<Ou
     row.kind === "status" && row.mandateId !== null
       ? statusComment(await factsOf(sql, row.mandateId, host.recordUrl), host.mention)
       : bodyOf(row);
-  const body = `${text}\n\n${markerOf(host.markerKey, ref, row.key)}`;
-  return { row, forge: forgeOf(host, repository.connection), ref, body };
+  const forge = forgeOf(host, repository.connection);
+  const marker = markerOf(host.markerKey, ref, row.key);
+  return {
+    row,
+    forge,
+    ref,
+    body: `${fitted(text, forge.commentLimit - marker.length)}\n\n${marker}`,
+  };
+}
+
+const shortened = "\n\n*Shortened: the record has all of it.*";
+
+/** A text that the forge would not take is cut where its blocks allow it, and says so (1.6). */
+function fitted(text: string, limit: number): string {
+  const [first = "", ...rest] = split(text, limit - shortened.length - 2);
+  return rest.length === 0 ? text : `${first}${shortened}`;
 }
 
 function bodyOf(row: MessageRow): string {

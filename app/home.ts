@@ -1,0 +1,132 @@
+// The data folder of an installation (spec 7.2, 8.2): ledger, secrets, and who serves it.
+// A second serving process is told who the first one is; commands read and write beside it.
+
+import { randomBytes } from "node:crypto";
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { Failure } from "../policies/failure.ts";
+import { openClock } from "./clock.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { takeLock, type Lock } from "./ledger/lock.ts";
+import { openSqlite } from "./ledger/sqlite.ts";
+import type { Settings } from "./settings.ts";
+
+const Holder = z.object({ pid: z.int(), since: z.int(), url: z.string().nullable() });
+/** The serving process of a home. */
+export type Holder = z.infer<typeof Holder>;
+
+const Secrets = z.object({ markerKey: z.string().min(32), pageToken: z.string().min(32) });
+export type Secrets = z.infer<typeof Secrets>;
+
+export interface Home {
+  readonly folder: string;
+  readonly ledger: Ledger;
+  readonly ledgerFile: string;
+  readonly secrets: Secrets;
+  /** Who serves this home now; null when nobody does. */
+  readonly holder: Holder | null;
+  /** Tells others where the page of this serving process is. */
+  announce(url: string): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the home; `serve` also takes its lock. Throws Failure: `home-unwritable`, `home-held` (its cause is the
+ * Holder), `persistence-unavailable`, `schema-newer`.
+ */
+export function openHome(options: { settings: Settings; mode: "serve" | "use" }): Home {
+  const { home: folder, timing } = options.settings;
+  makeHome(folder);
+  const lock = takeLock(join(folder, "serving.lock"));
+  const holder = lock === null ? readHolder(folder) : null;
+  if (options.mode === "serve" && lock === null) {
+    throw new Failure("home-held", "never", {
+      message: "another process serves it",
+      cause: holder,
+    });
+  }
+  if (options.mode === "use") lock?.release();
+  const ledgerFile = join(folder, "ledger.sqlite");
+  const ledger = openSqlite({ file: ledgerFile, now: openClock(Date.now, timing.clockAheadMs) });
+  const held = options.mode === "serve" ? lock : null;
+  return {
+    folder,
+    ledger,
+    ledgerFile,
+    holder,
+    secrets: readSecrets(folder),
+    announce: (url) => writeHolder(folder, url),
+    close: async () => {
+      await ledger.close();
+      if (held !== null) letGo(folder, held);
+    },
+  };
+}
+
+function makeHome(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    // What only root can write in spite of a read-only file system shows at the first file.
+    const probe = join(folder, `.probe-${process.pid}`);
+    writeFileSync(probe, "");
+    rmSync(probe);
+  } catch (error) {
+    const message = `the data folder ${folder} cannot be written`;
+    throw new Failure("home-unwritable", "never", { message, cause: error });
+  }
+}
+
+function readHolder(folder: string): Holder | null {
+  try {
+    const text = readFileSync(join(folder, "serving.json"), "utf8");
+    return Holder.parse(JSON.parse(text));
+  } catch {
+    // It is held, but has not said yet where it is.
+    return { pid: 0, since: 0, url: null };
+  }
+}
+
+function writeHolder(folder: string, url: string): void {
+  const holder: Holder = { pid: process.pid, since: Date.now(), url };
+  writeFileSync(join(folder, "serving.json"), JSON.stringify(holder), { mode: 0o600 });
+}
+
+function letGo(folder: string, lock: Lock): void {
+  rmSync(join(folder, "serving.json"), { force: true });
+  lock.release();
+}
+
+/** Made once per home, readable by its owner alone. */
+function readSecrets(folder: string): Secrets {
+  const file = join(folder, "secrets.json");
+  try {
+    return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
+      const message = `${file} is damaged; remove it to have new secrets made`;
+      throw new Failure("secrets-damaged", "never", { message, cause: error });
+    }
+  }
+  const secrets = {
+    markerKey: randomBytes(32).toString("hex"),
+    pageToken: randomBytes(32).toString("hex"),
+  };
+  try {
+    writeFileSync(file, JSON.stringify(secrets), { mode: 0o600, flag: "wx" });
+    chmodSync(file, 0o600);
+  } catch {
+    // Another process made them at the same moment: theirs count.
+    return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
+  }
+  return secrets;
+}

@@ -1,0 +1,68 @@
+// The thread that renews leases (spec 2.1). It stops when the main loop is silent for a minute, and before a lease can
+// run out unrenewed it ends the turn's processes: whoever claims next must not meet them.
+
+import { parentPort, workerData } from "node:worker_threads";
+import { openRunner } from "../../runners/runner.ts";
+import { openClock } from "../clock.ts";
+import { renewLease } from "../ledger/inbox.ts";
+import { openSqlite } from "../ledger/sqlite.ts";
+import type { LeaseLost, LeaseOrder, LeaseThreadData } from "./leases.ts";
+
+interface Held {
+  readonly entryId: number;
+  readonly fence: number;
+  readonly mandateId: string;
+  renewedAt: number;
+}
+
+const silentMsLimit = 60_000;
+
+const { ledgerFile, home, timing, heartbeat } = workerData as LeaseThreadData;
+const now = openClock(Date.now, timing.clockAheadMs);
+const ledger = openSqlite({ file: ledgerFile, now });
+const runner = openRunner({ home, environment: {} });
+const beats = new Int32Array(heartbeat);
+const held = new Map<number, Held>();
+let lastBeat = 0;
+let lastBeatAt = now();
+
+parentPort?.on("message", (order: LeaseOrder) => {
+  if (order.order === "release") held.delete(order.entryId);
+  else held.set(order.entryId, { ...order, renewedAt: now() });
+});
+
+setInterval(() => void tick(), timing.renewMs);
+
+async function tick(): Promise<void> {
+  const isAlive = isMainAlive();
+  for (const lease of held.values()) {
+    if (isAlive && (await renew(lease))) lease.renewedAt = now();
+    else if (now() - lease.renewedAt >= timing.loseMs) await lose(lease);
+  }
+}
+
+function isMainAlive(): boolean {
+  const beat = Atomics.load(beats, 0);
+  if (beat !== lastBeat) {
+    lastBeat = beat;
+    lastBeatAt = now();
+  }
+  return now() - lastBeatAt < silentMsLimit;
+}
+
+/** False when the lease was not renewed, whether it is lost or the ledger cannot be written now. */
+async function renew(lease: Held): Promise<boolean> {
+  try {
+    const isOurs = await ledger.write((tx) => renewLease(tx, lease, timing.leaseMs));
+    if (!isOurs) await lose(lease);
+    return isOurs;
+  } catch {
+    return false;
+  }
+}
+
+async function lose(lease: Held): Promise<void> {
+  if (!held.delete(lease.entryId)) return;
+  await runner.endLeftovers(lease.mandateId);
+  parentPort?.postMessage({ entryId: lease.entryId } satisfies LeaseLost);
+}
