@@ -16,8 +16,8 @@ import { z } from "zod";
 import { Failure } from "../policies/failure.ts";
 import { openClock } from "./clock.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import { takeLock, type Lock } from "./ledger/lock.ts";
-import { openSqlite } from "./ledger/sqlite.ts";
+import { takeLock, type Lock } from "./ledger/sqlite/lock.ts";
+import { openSqlite } from "./ledger/sqlite/sqlite.ts";
 import type { Settings } from "./settings.ts";
 
 const Holder = z.object({ pid: z.int(), since: z.int(), url: z.string().nullable() });

@@ -69,6 +69,7 @@ interface Opening {
 async function start(options: ServeOptions, opening: Opening): Promise<Serving> {
   const { settings, log, path } = options;
   const { home, runner, opened } = opening;
+  await runner.clear();
   const repository = await runner.inspect({ path, id: repositoryId });
   await home.ledger.write((tx) =>
     saveRepository(tx, {

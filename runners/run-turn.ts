@@ -7,18 +7,18 @@ import type { Report, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
 import { runScript } from "./agents/scripted.ts";
 import { runTask } from "./agents/task.ts";
+import { makeFolder } from "./disk.ts";
+import { failureWords } from "./failure-words.ts";
+import { fingerprint, type Fingerprint } from "./fingerprint.ts";
+import { endLeftovers } from "./processes.ts";
 import {
   checkoutOf,
   ensureCheckout,
   refreshAgentRefs,
   saveState,
   type Checkout,
-} from "./checkout.ts";
-import { makeFolder } from "./disk.ts";
-import { failureWords } from "./failure-words.ts";
-import { fingerprint, type Fingerprint } from "./fingerprint.ts";
-import { fetchMirror, openMirror, resolve, type Mirror } from "./mirror.ts";
-import { endLeftovers } from "./processes.ts";
+} from "./repository/checkout.ts";
+import { fetchMirror, openMirror, resolve, type Mirror } from "./repository/mirror.ts";
 import type { CallRecord, TurnHost, TurnRequest, TurnResult, WorkPlace } from "./runner.ts";
 
 /** What the working side of a turn came to. */

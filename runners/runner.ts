@@ -3,12 +3,13 @@
 
 import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
-import { checkoutOf } from "./checkout.ts";
-import { inspectRepository } from "./inspection.ts";
-import { diffOf, drop, keptMandates } from "./keeping.ts";
-import { readPolicy } from "./policy-source.ts";
+import { sweepHome } from "./disk.ts";
 import { endLeftovers, processesOf } from "./processes.ts";
-import { publishWork } from "./publish-work.ts";
+import { checkoutOf } from "./repository/checkout.ts";
+import { inspectRepository } from "./repository/inspection.ts";
+import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
+import { readPolicy } from "./repository/policy-source.ts";
+import { publishWork } from "./repository/publish-work.ts";
 import { runTurn } from "./run-turn.ts";
 
 /** Where a worker keeps mirrors, checkouts and private homes, and the environment it was started with. */
@@ -141,6 +142,8 @@ export interface Runner {
   isManagedOutside(mandateId: string): Promise<boolean>;
   /** Ends what a cut-off turn left running in its checkout; resolves when no process of ours lives there. */
   endLeftovers(mandateId: string): Promise<void>;
+  /** Clears what a cut-off process left half made; once, before anything else is asked. */
+  clear(): Promise<void>;
   /** Mandates of which something is kept on this worker. */
   kept(): Promise<string[]>;
   /** Takes the checkout of an ended mandate away; `all` also its saved state and what pins its commits. */
@@ -160,6 +163,7 @@ export function openRunner(place: WorkPlace): Runner {
       return foreign.length > 0;
     },
     endLeftovers: (mandateId) => endLeftovers(checkoutOf({ home: place.home, mandateId })),
+    clear: () => sweepHome(place.home),
     kept: () => keptMandates(place),
     drop: (mandateId, what) => drop(place, { mandateId, what }),
   };

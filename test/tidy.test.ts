@@ -60,7 +60,7 @@ describe("imports", () => {
     ["app/a.ts", `export * from "../test/system.ts";`],
     ["app/a.ts", `import pino from "pino";`],
     ["app/web/a.ts", `import { createServer } from "node:http";`],
-    ["app/turn.ts", `import { DatabaseSync } from "node:sqlite";`],
+    ["app/turn/turn.ts", `import { DatabaseSync } from "node:sqlite";`],
     ["app/a.ts", `import { connect } from "node:net";`],
     ["app/a.ts", `import { spawn } from "child_process";`],
     ["app/a.ts", `import leftPad from "left-pad";`],
@@ -79,7 +79,7 @@ describe("imports", () => {
     ["app/a.ts", `import { runner } from "../runners/runner.ts"; import { open } from "node:fs";`],
     ["app/intake/a.ts", `new Worker(new URL("b-thread.ts", import.meta.url));`],
     ["app/web/a.ts", `import type { IncomingMessage } from "node:http";`],
-    ["app/ledger/sqlite.ts", `import { DatabaseSync } from "node:sqlite";`],
+    ["app/ledger/sqlite/sqlite.ts", `import { DatabaseSync } from "node:sqlite";`],
     ["test/a.ts", `import { spawn } from "node:child_process"; import "left-pad";`],
   ])("%s may say %s", (path, text) => {
     expect(offencesOf(forbiddenImports, path, text)).toEqual([]);
@@ -94,9 +94,9 @@ describe("acts that have one home", () => {
   test.each([
     ["app/a.ts", `process.getBuiltinModule("node:net");`],
     ["runners/a.ts", `import { createRequire } from "node:module";`],
-    ["runners/publish.ts", `exec({ argv: ["git", "push"] });`],
-    ["app/turn.ts", "run(`select id\n  from mandates`);"],
-    ["app/turn.ts", `run("INSERT INTO mandates values (1)");`],
+    ["runners/repository/publish.ts", `exec({ argv: ["git", "push"] });`],
+    ["app/turn/turn.ts", "run(`select id\n  from mandates`);"],
+    ["app/turn/turn.ts", `run("INSERT INTO mandates values (1)");`],
     ["app/outbox/deliver.ts", `if (connection.kind === "forgejo") {}`],
     ["policies/a.ts", `const at = Date.now();`],
     ["policies/a.ts", `const at = new Date().getTime();`],

@@ -24,7 +24,7 @@ import {
 } from "../ledger/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { refusalNotice } from "../notices/refusal.ts";
-import { commit } from "../persist.ts";
+import { commit } from "../turn/persist.ts";
 import { answer } from "./answers.ts";
 import { carryOut, commandHash } from "./commands.ts";
 import { currentPolicy, type PolicyNow } from "./policy.ts";

@@ -9,8 +9,8 @@ import {
 } from "../../policies/policy-file.ts";
 import type { Host } from "../host.ts";
 import { savePolicy, type RepositoryRow } from "../ledger/conversations.ts";
-import { commit } from "../persist.ts";
-import { sourceOf } from "../turn-context.ts";
+import { sourceOf } from "../turn/claimed.ts";
+import { commit } from "../turn/persist.ts";
 
 export interface PolicyNow {
   readonly policy: PolicyFile;

@@ -18,7 +18,6 @@ import {
   type PolicyFile,
 } from "../../policies/policy-file.ts";
 import { beginTask, checkInputs, stepLabel, stepNeeds, type Task } from "../../policies/tasks.ts";
-import { react } from "../checkpoint.ts";
 import { hashOf } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry } from "../ledger/inbox.ts";
@@ -35,6 +34,7 @@ import {
 import { touchStatus } from "../ledger/outbox.ts";
 import { answerNotice } from "../notices/answers.ts";
 import { refusalNotice, type Refusal } from "../notices/refusal.ts";
+import { react } from "../turn/checkpoint.ts";
 import type { Accepted } from "./accept.ts";
 import type { Outcome } from "./commands.ts";
 import { control, misfit, stopMandate } from "./controls.ts";

@@ -18,7 +18,7 @@ import {
 } from "../ledger/outbox.ts";
 import { split } from "../notices/neutralise.ts";
 import { statusComment } from "../notices/status.ts";
-import { commit } from "../persist.ts";
+import { commit } from "../turn/persist.ts";
 import { markerOf } from "./marker.ts";
 
 const batchLimit = 20;

@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { hashOf } from "../host.ts";
 import { refreshLook } from "../ledger/mandates.ts";
 import { changeMessage, dueProbes, type MessageChange, type MessageRow } from "../ledger/outbox.ts";
-import { commit } from "../persist.ts";
+import { commit } from "../turn/persist.ts";
 import { prepare } from "./deliver.ts";
 import { markerOf } from "./marker.ts";
 

@@ -5,7 +5,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { openRunner } from "../../runners/runner.ts";
 import { openClock } from "../clock.ts";
 import { renewLease } from "../ledger/inbox.ts";
-import { openSqlite } from "../ledger/sqlite.ts";
+import { openSqlite } from "../ledger/sqlite/sqlite.ts";
 import type { LeaseLost, LeaseOrder, LeaseThreadData } from "./leases.ts";
 
 interface Held {

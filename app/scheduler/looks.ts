@@ -5,7 +5,6 @@ import { look, lookGraceMs } from "../../policies/mandate/look.ts";
 import type { MandateId } from "../../policies/mandate/mandate.ts";
 import { waitExpired } from "../../policies/mandate/settle.ts";
 import type { Block } from "../../policies/mandate/settlement.ts";
-import { block } from "../checkpoint.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry, isConversationBusy } from "../ledger/inbox.ts";
@@ -21,6 +20,7 @@ import {
 } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
 import { claimWait, liveWait } from "../ledger/waits.ts";
+import { block } from "../turn/checkpoint.ts";
 
 const batchLimit = 500;
 

@@ -9,7 +9,7 @@ import { nextLookAt } from "../ledger/mandates.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
 import { deliverMessages } from "../outbox/deliver.ts";
 import { probeMessages } from "../outbox/probe.ts";
-import { runEntry } from "../turn.ts";
+import { runEntry } from "../turn/turn.ts";
 import type { Driver } from "./driver.ts";
 import { lookAtDue } from "./looks.ts";
 

@@ -3,7 +3,7 @@
 
 import type { Host } from "../host.ts";
 import { markUnsure } from "../ledger/outbox.ts";
-import { recoverExpired } from "../recover.ts";
+import { recoverExpired } from "../turn/recover.ts";
 import { lookAtDue } from "./looks.ts";
 
 export interface Swept {

@@ -1,7 +1,7 @@
 // A checkout of a real repository with its mirror, as a turn finds it.
 
-import { checkoutOf, createCheckout, type Checkout, type Origin } from "../../runners/checkout.ts";
-import { fetchMirror, openMirror } from "../../runners/mirror.ts";
+import { checkoutOf, createCheckout, type Checkout, type Origin } from "../../runners/repository/checkout.ts";
+import { fetchMirror, openMirror } from "../../runners/repository/mirror.ts";
 import {
   makeRepository,
   repositoryAt,

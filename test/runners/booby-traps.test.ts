@@ -13,15 +13,22 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { fingerprint, storeTree } from "../../runners/fingerprint.ts";
 import {
   ensureCheckout,
   refreshAgentRefs,
   retireCheckout,
   saveState,
-} from "../../runners/checkout.ts";
-import { fingerprint, storeTree } from "../../runners/fingerprint.ts";
-import { diffAt, fetchMirror, listTags, pin, readFileAt, resolve } from "../../runners/mirror.ts";
-import { publish } from "../../runners/publish.ts";
+} from "../../runners/repository/checkout.ts";
+import {
+  diffAt,
+  fetchMirror,
+  listTags,
+  pin,
+  readFileAt,
+  resolve,
+} from "../../runners/repository/mirror.ts";
+import { publish } from "../../runners/repository/publish.ts";
 import { makeCheckout, type TestCheckout } from "../fakes/checkout.ts";
 import { repositoryAt, writeFiles } from "../fakes/repository.ts";
 

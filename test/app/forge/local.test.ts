@@ -15,7 +15,7 @@ import { saveRepository } from "../../../app/ledger/conversations.ts";
 import { openDeliveries, type DeliveryRow } from "../../../app/ledger/deliveries.ts";
 import { listIssues, reactionsIn } from "../../../app/ledger/issues.ts";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
-import { openSqlite } from "../../../app/ledger/sqlite.ts";
+import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { Failure } from "../../../policies/failure.ts";
 import { describeForge, type ForgeHarness } from "../../contract/forge.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";

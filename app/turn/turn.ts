@@ -1,31 +1,31 @@
 // One turn (spec 2.1): a claim in hand, check the author's right, prepare and run in the checkout, settle, commit.
 // What happens outside is recorded before it starts; a result that cannot be written is kept and tried again.
 
-import { isAtLeast, stricter, type Level } from "../policies/authority.ts";
-import { receipt, type ToolCall } from "../policies/evidence/receipts.ts";
-import type { Evidence } from "../policies/evidence/stall.ts";
-import type { TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
-import { permissionFor } from "../policies/policy-file.ts";
-import type { TaskProgress } from "../policies/tasks.ts";
-import type { CallRecord, TurnResult, Work } from "../runners/runner.ts";
+import { isAtLeast, stricter, type Level } from "../../policies/authority.ts";
+import { receipt, type ToolCall } from "../../policies/evidence/receipts.ts";
+import type { Evidence } from "../../policies/evidence/stall.ts";
+import type { TaskState, TurnEnd } from "../../policies/mandate/mandate.ts";
+import { permissionFor } from "../../policies/policy-file.ts";
+import type { TaskProgress } from "../../policies/tasks.ts";
+import type { CallRecord, TurnResult, Work } from "../../runners/runner.ts";
+import { forgeOf, hashOf, type Host, type TurnHandle } from "../host.ts";
+import { consumeGrant, record } from "../ledger/history.ts";
+import { finishClaim, isLive, StaleClaim, type Claim } from "../ledger/inbox.ts";
+import type { Tx } from "../ledger/ledger.ts";
+import type { MandateRow } from "../ledger/mandates.ts";
+import { touchStatus } from "../ledger/outbox.ts";
+import { beginTurn, type TurnRow } from "../ledger/turns.ts";
 import { commitTurn, block, type EndedTurn } from "./checkpoint.ts";
-import { forgeOf, hashOf, type Host, type TurnHandle } from "./host.ts";
-import { consumeGrant, record } from "./ledger/history.ts";
-import { finishClaim, isLive, StaleClaim, type Claim } from "./ledger/inbox.ts";
-import type { Tx } from "./ledger/ledger.ts";
-import type { MandateRow } from "./ledger/mandates.ts";
-import { touchStatus } from "./ledger/outbox.ts";
-import { beginTurn, type TurnRow } from "./ledger/turns.ts";
+import { claimedEntry, sourceOf, type ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
 import { publishEntry } from "./publishing.ts";
-import { contextOf, sourceOf, type TurnContext } from "./turn-context.ts";
 import { turnHost } from "./turn-host.ts";
 
 /** Works on one claimed entry until it is committed. Never rejects: whatever happens ends in the ledger or the log. */
 export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Promise<void> {
   const lease = host.leases.hold(claim, () => turn.cancel("lease"));
   try {
-    const context = await host.ledger.read((sql) => contextOf(sql, claim));
+    const context = await host.ledger.read((sql) => claimedEntry(sql, claim));
     const level = await levelOf(host, context);
     if (level !== null && !isAtLeast(level, neededLevel(context.mandate))) {
       await commit(host, (tx) => revoke(tx, host, context));
@@ -44,7 +44,7 @@ export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Prom
 }
 
 /** The author's level now; null when the forge cannot say, which is a passing trouble and takes no right away (1.7). */
-async function levelOf(host: Host, context: TurnContext): Promise<Level | null> {
+async function levelOf(host: Host, context: ClaimedEntry): Promise<Level | null> {
   const { repository, mandate } = context;
   try {
     return await forgeOf(host, repository.connection).permissionOf(repository, mandate.actorId);
@@ -60,7 +60,7 @@ function neededLevel(mandate: Pick<MandateRow, "task" | "policy">): Level {
   return mandate.task === null ? level : stricter(level, mandate.task.task.needs);
 }
 
-async function revoke(tx: Tx, host: Host, { claim, mandate }: TurnContext): Promise<void> {
+async function revoke(tx: Tx, host: Host, { claim, mandate }: ClaimedEntry): Promise<void> {
   await finishClaim(tx, claim);
   await block(tx, host, {
     mandate,
@@ -69,7 +69,7 @@ async function revoke(tx: Tx, host: Host, { claim, mandate }: TurnContext): Prom
   });
 }
 
-async function workOn(host: Host, context: TurnContext, handle: TurnHandle): Promise<void> {
+async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Promise<void> {
   const begun = await host.ledger.write((tx) => begin(tx, host, context));
   const result = await host.runner.runTurn(
     {
@@ -92,7 +92,7 @@ async function workOn(host: Host, context: TurnContext, handle: TurnHandle): Pro
 async function begin(
   tx: Tx,
   host: Host,
-  { claim, mandate, anchor }: TurnContext,
+  { claim, mandate, anchor }: ClaimedEntry,
 ): Promise<{ turn: TurnRow; work: Work }> {
   if (!(await isLive(tx, claim))) throw new StaleClaim(claim);
   const turn = await beginTurn(tx, claim);
@@ -124,7 +124,7 @@ function endOf(end: TurnEnd, handle: TurnHandle): TurnEnd {
 }
 
 function endedTurn(
-  context: TurnContext,
+  context: ClaimedEntry,
   turn: TurnRow,
   { result, end }: { result: TurnResult; end: TurnEnd },
 ): EndedTurn {

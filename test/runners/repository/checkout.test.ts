@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { fingerprint } from "../../../runners/fingerprint.ts";
 import {
   checkoutOf,
   createCheckout,
@@ -21,11 +22,10 @@ import {
   refreshAgentRefs,
   retireCheckout,
   saveState,
-} from "../../runners/checkout.ts";
-import { fingerprint } from "../../runners/fingerprint.ts";
-import { fetchMirror, resolve } from "../../runners/mirror.ts";
-import { makeCheckout } from "../fakes/checkout.ts";
-import { repositoryAt, writeFiles } from "../fakes/repository.ts";
+} from "../../../runners/repository/checkout.ts";
+import { fetchMirror, resolve } from "../../../runners/repository/mirror.ts";
+import { makeCheckout } from "../../fakes/checkout.ts";
+import { repositoryAt, writeFiles } from "../../fakes/repository.ts";
 
 const files = { "a.txt": "a\n", "src/b.txt": "b\n", ".gitignore": "*.log\n" };
 

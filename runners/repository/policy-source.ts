@@ -1,11 +1,11 @@
 // Where the policy file comes from (spec 7.3): the head of the default branch, never a working tree.
 
 import { join } from "node:path";
-import { Failure } from "../policies/failure.ts";
-import { policyFileLimit, policyFileName } from "../policies/policy-file.ts";
-import { readPlain } from "./disk.ts";
+import { Failure } from "../../policies/failure.ts";
+import { policyFileLimit, policyFileName } from "../../policies/policy-file.ts";
+import { readPlain } from "../disk.ts";
+import type { PolicySource, RepositorySource, WorkPlace } from "../runner.ts";
 import { fetchMirror, isLocal, openMirror, readFileAt, resolve } from "./mirror.ts";
-import type { PolicySource, RepositorySource, WorkPlace } from "./runner.ts";
 
 export async function readPolicy(
   place: WorkPlace,

@@ -1,23 +1,23 @@
 // Publishing as a step of its own (spec 5.8, 6.4): branch and pull request by the host, safe to repeat after a crash,
 // and the mandate completed only in the transaction that records the outcome.
 
-import { Failure } from "../policies/failure.ts";
-import { isTerminal } from "../policies/mandate/mandate.ts";
-import { failureBackoffMs, failureLimit } from "../policies/mandate/settle.ts";
-import type { PublishOutcome } from "../runners/runner.ts";
+import { Failure } from "../../policies/failure.ts";
+import { isTerminal } from "../../policies/mandate/mandate.ts";
+import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts";
+import type { PublishOutcome } from "../../runners/runner.ts";
+import type { PullRequest } from "../forge/forge.ts";
+import { forgeOf, type Host } from "../host.ts";
+import { record } from "../ledger/history.ts";
+import { addEntry, finishClaim } from "../ledger/inbox.ts";
+import type { Tx } from "../ledger/ledger.ts";
+import { changeMandate, mandateOf, type MandateRow } from "../ledger/mandates.ts";
+import { touchStatus } from "../ledger/outbox.ts";
+import { lastTurn } from "../ledger/turns.ts";
+import { quote } from "../notices/neutralise.ts";
+import { pullBody, pullTitle } from "../notices/pull.ts";
 import { block, finish } from "./checkpoint.ts";
-import type { PullRequest } from "./forge/forge.ts";
-import { forgeOf, type Host } from "./host.ts";
-import { record } from "./ledger/history.ts";
-import { addEntry, finishClaim } from "./ledger/inbox.ts";
-import type { Tx } from "./ledger/ledger.ts";
-import { changeMandate, mandateOf, type MandateRow } from "./ledger/mandates.ts";
-import { touchStatus } from "./ledger/outbox.ts";
-import { lastTurn } from "./ledger/turns.ts";
-import { quote } from "./notices/neutralise.ts";
-import { pullBody, pullTitle } from "./notices/pull.ts";
+import { sourceOf, type ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
-import { sourceOf, type TurnContext } from "./turn-context.ts";
 
 interface Published {
   readonly outcome: PublishOutcome;
@@ -25,7 +25,7 @@ interface Published {
 }
 
 /** Works on a `publish` entry until its outcome is committed. */
-export async function publishEntry(host: Host, context: TurnContext): Promise<void> {
+export async function publishEntry(host: Host, context: ClaimedEntry): Promise<void> {
   let published: Published;
   try {
     published = await publish(host, context);
@@ -38,7 +38,7 @@ export async function publishEntry(host: Host, context: TurnContext): Promise<vo
   await commit(host, (tx) => conclude(tx, host, { context, published }));
 }
 
-async function publish(host: Host, context: TurnContext): Promise<Published> {
+async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
   const { mandate, anchor, repository, claim } = context;
   const last = await host.ledger.read((sql) => lastTurn(sql, mandate.id));
   if (mandate.baseCommit === null || last === undefined || last.savedCommit === null) {
@@ -64,7 +64,7 @@ async function publish(host: Host, context: TurnContext): Promise<Published> {
 }
 
 /** An open pull request of this branch is adopted, not doubled (6.4). */
-async function openPull(host: Host, context: TurnContext): Promise<PullRequest> {
+async function openPull(host: Host, context: ClaimedEntry): Promise<PullRequest> {
   const { mandate, anchor, repository, claim } = context;
   const forge = forgeOf(host, repository.connection);
   const known = await forge.findPull(repository, mandate.branch);
@@ -86,7 +86,7 @@ async function openPull(host: Host, context: TurnContext): Promise<PullRequest> 
 async function conclude(
   tx: Tx,
   host: Host,
-  { context, published }: { context: TurnContext; published: Published },
+  { context, published }: { context: ClaimedEntry; published: Published },
 ): Promise<void> {
   const { claim, mandate } = context;
   const { outcome, pull } = published;
@@ -146,7 +146,7 @@ async function refuse(
 }
 
 /** The repository or forge did not take it this time: the same publish again, three failures in a row block. */
-async function again(tx: Tx, host: Host, { claim }: TurnContext): Promise<void> {
+async function again(tx: Tx, host: Host, { claim }: ClaimedEntry): Promise<void> {
   await finishClaim(tx, claim);
   const mandate = await unfinished(tx, claim.mandateId);
   if (mandate === null) return;

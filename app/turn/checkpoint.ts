@@ -1,30 +1,30 @@
 // Carries a settlement out in the one transaction of its turn (spec 2.1 step 5; I3): state, evidence, wait, entries
 // and messages together. Nothing here talks to a forge or starts work.
 
-import { isTerminal, type TaskState } from "../policies/mandate/mandate.ts";
-import { isFromPerson } from "../policies/mandate/order.ts";
-import { settle } from "../policies/mandate/settle.ts";
-import type { Block, SettleNotice, Settlement } from "../policies/mandate/settlement.ts";
-import type { TurnOutcome } from "../policies/mandate/turn-outcome.ts";
-import { waitBounds } from "../policies/mandate/waits.ts";
-import type { Host } from "./host.ts";
-import { factsOf, lastSeen } from "./ledger/facts.ts";
-import { addEvidence, evidenceOf, record } from "./ledger/history.ts";
-import { addEntry, dropEntries, finishClaim, queuedEntries, type Claim } from "./ledger/inbox.ts";
-import type { Tx } from "./ledger/ledger.ts";
+import { isTerminal, type TaskState } from "../../policies/mandate/mandate.ts";
+import { isFromPerson } from "../../policies/mandate/order.ts";
+import { settle } from "../../policies/mandate/settle.ts";
+import type { Block, SettleNotice, Settlement } from "../../policies/mandate/settlement.ts";
+import type { TurnOutcome } from "../../policies/mandate/turn-outcome.ts";
+import { waitBounds } from "../../policies/mandate/waits.ts";
+import type { Host } from "../host.ts";
+import { factsOf, lastSeen } from "../ledger/facts.ts";
+import { addEvidence, evidenceOf, record } from "../ledger/history.ts";
+import { addEntry, dropEntries, finishClaim, queuedEntries, type Claim } from "../ledger/inbox.ts";
+import type { Tx } from "../ledger/ledger.ts";
 import {
   findAnchor,
   changeMandate,
   mandateOf,
   wakeConversation,
   type MandateRow,
-} from "./ledger/mandates.ts";
-import { messagesOf, post, touchStatus } from "./ledger/outbox.ts";
-import { changeTurn, type TurnChange } from "./ledger/turns.ts";
-import { armWait, endWait, liveWait } from "./ledger/waits.ts";
-import { blockedNotice } from "./notices/blocked.ts";
-import { questionNotice } from "./notices/question.ts";
-import { resultNotice, type PublishWords } from "./notices/result.ts";
+} from "../ledger/mandates.ts";
+import { messagesOf, post, touchStatus } from "../ledger/outbox.ts";
+import { changeTurn, type TurnChange } from "../ledger/turns.ts";
+import { armWait, endWait, liveWait } from "../ledger/waits.ts";
+import { blockedNotice } from "../notices/blocked.ts";
+import { questionNotice } from "../notices/question.ts";
+import { resultNotice, type PublishWords } from "../notices/result.ts";
 
 export interface EndedTurn {
   readonly claim: Claim;

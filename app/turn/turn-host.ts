@@ -1,24 +1,24 @@
 // What a running turn asks of the host (spec 2.1, 2.5): phases, calls and progress, each durable before the work goes on
 // and each under the turn's claim, so that nothing is recorded for a holder whose lease is lost (I2).
 
-import type { TaskProgress } from "../policies/tasks.ts";
-import type { CallRecord, TurnHost } from "../runners/runner.ts";
-import type { Host } from "./host.ts";
-import { hashOf } from "./host.ts";
-import { isLive, StaleClaim } from "./ledger/inbox.ts";
-import type { Tx } from "./ledger/ledger.ts";
-import { changeMandate } from "./ledger/mandates.ts";
-import { touchStatus } from "./ledger/outbox.ts";
-import { changeTurn, saveCall, type ToolCallRow, type TurnRow } from "./ledger/turns.ts";
+import type { TaskProgress } from "../../policies/tasks.ts";
+import type { CallRecord, TurnHost } from "../../runners/runner.ts";
+import type { Host } from "../host.ts";
+import { hashOf } from "../host.ts";
+import { isLive, StaleClaim } from "../ledger/inbox.ts";
+import type { Tx } from "../ledger/ledger.ts";
+import { changeMandate } from "../ledger/mandates.ts";
+import { touchStatus } from "../ledger/outbox.ts";
+import { changeTurn, saveCall, type ToolCallRow, type TurnRow } from "../ledger/turns.ts";
+import type { ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
-import type { TurnContext } from "./turn-context.ts";
 
 /** Of long output the ledger keeps its hash, its length, and this many characters of head and tail together. */
 const keptTextLimit = 4_096;
 
 export function turnHost(
   host: Host,
-  { mandate, claim }: TurnContext,
+  { mandate, claim }: ClaimedEntry,
   { turn, signal }: { turn: TurnRow; signal: AbortSignal },
 ): TurnHost {
   function write(change: (tx: Tx) => Promise<void>): Promise<void> {

@@ -2,10 +2,10 @@
 
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { Failure } from "../policies/failure.ts";
-import { requireGit } from "./git.ts";
+import { Failure } from "../../policies/failure.ts";
+import { requireGit } from "../git.ts";
+import type { RepositoryFacts, WorkPlace } from "../runner.ts";
 import { defaultBranch, fetchMirror, openMirror, readFileAt } from "./mirror.ts";
-import type { RepositoryFacts, WorkPlace } from "./runner.ts";
 
 const smallFileLimit = 256 * 1024;
 const refPrefix = "refs/heads/";

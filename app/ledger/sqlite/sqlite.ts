@@ -2,10 +2,10 @@
 // Several transactions that wait at once become savepoints of one COMMIT; each is acknowledged only after it.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { Failure } from "../../policies/failure.ts";
-import type { Ledger, Sql, SqlValue, Tx } from "./ledger.ts";
+import { Failure } from "../../../policies/failure.ts";
+import type { Ledger, Sql, SqlValue, Tx } from "../ledger.ts";
+import { rowFrom } from "../rows.ts";
 import { migrate } from "./migrations.ts";
-import { rowFrom } from "./rows.ts";
 
 const groupLimit = 64;
 const busyTimeoutMs = 5_000;

@@ -1,10 +1,10 @@
 // Commit and push of a mandate's work (spec 5.8, 6.4): one strict tree, one commit, one ref moved from a known value.
 // The same input gives the same commit, so a repeat after a crash finds its own work on the remote and adopts it.
 
-import { Failure } from "../policies/failure.ts";
+import { Failure } from "../../policies/failure.ts";
+import { storeTree, type Untracked } from "../fingerprint.ts";
+import { git, gitText } from "../git.ts";
 import { commitTree, headOf, type Checkout, type Identity } from "./checkout.ts";
-import { storeTree, type Untracked } from "./fingerprint.ts";
-import { git, gitText } from "./git.ts";
 import { isLocal, resolve } from "./mirror.ts";
 
 export interface Change {

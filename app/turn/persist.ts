@@ -1,8 +1,8 @@
 // Patience with the ledger (spec 2.1 step 5): what cannot be written is not done, and is tried again until it is.
 
-import { Failure } from "../policies/failure.ts";
-import type { Host } from "./host.ts";
-import type { Tx } from "./ledger/ledger.ts";
+import { Failure } from "../../policies/failure.ts";
+import type { Host } from "../host.ts";
+import type { Tx } from "../ledger/ledger.ts";
 
 const retryMaxMs = 30_000;
 

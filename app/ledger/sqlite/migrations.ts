@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { Failure } from "../../policies/failure.ts";
+import { Failure } from "../../../policies/failure.ts";
 
 /** One file per version, in order; a released one is never edited. */
 const versions = ["schema.sql"] as const;

@@ -1,10 +1,10 @@
 // Publishes a mandate's work (spec 5.8): what policy lets out, as one commit with its co-author, on its own branch.
 
 import { matchesGlob } from "node:path";
+import type { PublishOutcome, PublishRequest, WorkPlace } from "../runner.ts";
 import { checkoutOf, ensureCheckout } from "./checkout.ts";
 import { openMirror } from "./mirror.ts";
 import { publish, type Change } from "./publish.ts";
-import type { PublishOutcome, PublishRequest, WorkPlace } from "./runner.ts";
 
 const bot = { name: "Holdfast", email: "holdfast@localhost" };
 

@@ -6,10 +6,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { copyFile, lstat, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { Failure } from "../policies/failure.ts";
-import { makeFolder, moveToTrash, onDisk, readPlain, removeLocks, writeWhole } from "./disk.ts";
-import { storeTree } from "./fingerprint.ts";
-import { git, gitText } from "./git.ts";
+import { Failure } from "../../policies/failure.ts";
+import { makeFolder, moveToTrash, onDisk, readPlain, removeLocks, writeWhole } from "../disk.ts";
+import { storeTree } from "../fingerprint.ts";
+import { git, gitText } from "../git.ts";
 import { initBare, listRefs, pin, resolve, type Mirror } from "./mirror.ts";
 
 export interface Checkout {

@@ -1,14 +1,14 @@
 // Carries out what policies/recovery decides for claims whose lease has expired: at start and at every sweep (2.5).
 
-import { isTerminal, type TurnEnd } from "../policies/mandate/mandate.ts";
-import { recover, type Recovery } from "../policies/mandate/recovery.ts";
+import { isTerminal, type TurnEnd } from "../../policies/mandate/mandate.ts";
+import { recover, type Recovery } from "../../policies/mandate/recovery.ts";
+import type { Host } from "../host.ts";
+import { record } from "../ledger/history.ts";
+import { expiredClaims, releaseExpired, type Claim, type EntryRow } from "../ledger/inbox.ts";
+import type { Tx } from "../ledger/ledger.ts";
+import { changeMandate, mandateOf } from "../ledger/mandates.ts";
+import { turnOfEntry, type TurnRow } from "../ledger/turns.ts";
 import { block, settleTurn } from "./checkpoint.ts";
-import type { Host } from "./host.ts";
-import { record } from "./ledger/history.ts";
-import { expiredClaims, releaseExpired, type Claim, type EntryRow } from "./ledger/inbox.ts";
-import type { Tx } from "./ledger/ledger.ts";
-import { changeMandate, mandateOf } from "./ledger/mandates.ts";
-import { turnOfEntry, type TurnRow } from "./ledger/turns.ts";
 
 /** Recovers every expired claim; returns how many there were. A claim that is renewed meanwhile is left alone. */
 export async function recoverExpired(host: Host): Promise<number> {

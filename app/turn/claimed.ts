@@ -1,19 +1,19 @@
 // What a claimed entry is about: its mandate, anchor and repository, read once when the claim is taken up.
 
-import type { RepositorySource } from "../runners/runner.ts";
-import { conversationOf, repositoryOf, type RepositoryRow } from "./ledger/conversations.ts";
-import type { Claim } from "./ledger/inbox.ts";
-import type { Sql } from "./ledger/ledger.ts";
-import { findAnchor, mandateOf, type Anchor, type MandateRow } from "./ledger/mandates.ts";
+import type { RepositorySource } from "../../runners/runner.ts";
+import { conversationOf, repositoryOf, type RepositoryRow } from "../ledger/conversations.ts";
+import type { Claim } from "../ledger/inbox.ts";
+import type { Sql } from "../ledger/ledger.ts";
+import { findAnchor, mandateOf, type Anchor, type MandateRow } from "../ledger/mandates.ts";
 
-export interface TurnContext {
+export interface ClaimedEntry {
   readonly claim: Claim;
   readonly mandate: MandateRow;
   readonly anchor: Anchor;
   readonly repository: RepositoryRow;
 }
 
-export async function contextOf(sql: Sql, claim: Claim): Promise<TurnContext> {
+export async function claimedEntry(sql: Sql, claim: Claim): Promise<ClaimedEntry> {
   const mandate = await mandateOf(sql, claim.mandateId);
   const anchor = await findAnchor(sql, mandate.id);
   if (anchor === undefined) throw new Error(`mandate ${mandate.id} has no anchor`);

@@ -3,9 +3,9 @@
 import { chmodSync, existsSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { branchAt, publish, type Publication } from "../../runners/publish.ts";
-import { makeCheckout, type TestCheckout } from "../fakes/checkout.ts";
-import { makeRepository, writeFiles } from "../fakes/repository.ts";
+import { branchAt, publish, type Publication } from "../../../runners/repository/publish.ts";
+import { makeCheckout, type TestCheckout } from "../../fakes/checkout.ts";
+import { makeRepository, writeFiles } from "../../fakes/repository.ts";
 
 const branch = "holdfast/m-7k3f-demo";
 const files = { "a.txt": "a\n", "dir/b.txt": "b\n" };

@@ -13,8 +13,13 @@ import {
   readFileAt,
   resolve,
   unpin,
-} from "../../runners/mirror.ts";
-import { makeRepository, repositoryAt, temporaryFolder, writeFiles } from "../fakes/repository.ts";
+} from "../../../runners/repository/mirror.ts";
+import {
+  makeRepository,
+  repositoryAt,
+  temporaryFolder,
+  writeFiles,
+} from "../../fakes/repository.ts";
 
 async function mirrorOf(source: string) {
   const home = temporaryFolder();

@@ -3,10 +3,10 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { git } from "../git.ts";
+import type { WorkPlace } from "../runner.ts";
 import { checkoutOf, retireCheckout } from "./checkout.ts";
-import { git } from "./git.ts";
 import { diffAt, resolve } from "./mirror.ts";
-import type { WorkPlace } from "./runner.ts";
 
 const diffBytesLimit = 512 * 1024;
 

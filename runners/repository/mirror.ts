@@ -3,9 +3,9 @@
 
 import { existsSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { Failure } from "../policies/failure.ts";
-import { makeFolder, removeLocks } from "./disk.ts";
-import { git, gitText } from "./git.ts";
+import { Failure } from "../../policies/failure.ts";
+import { makeFolder, removeLocks } from "../disk.ts";
+import { git, gitText } from "../git.ts";
 
 export interface Mirror {
   gitDir: string;
