@@ -301,7 +301,8 @@ function laterDeadline(now: number, mandate: MandateRow, byMs: number): Extensio
       refusal: { kind: "unparsable", errors: [{ line: 1, problem, suggestion }] },
     };
   }
-  return { ok: true, to: { deadlineAt: now + byMs } };
+  // A person moves the deadline, so an earlier wait's one binds no longer.
+  return { ok: true, to: { deadlineAt: now + byMs, binding: null } };
 }
 
 function higherCeilings(

@@ -94,7 +94,7 @@ export function momentIn(at: number, timeZone: string | undefined): string {
 export function usageOf({ counters, ceilings }: MandateFacts): string {
   const parts = [
     `${used(counters.attempts, ceilings.stallLimit)} attempts without anything new`,
-    `${used(counters.turns, ceilings.turns)} turns`,
+    `${used(counters.turns, ceilings.turns)} ${isOne(counters.turns, ceilings.turns) ? "turn" : "turns"}`,
   ];
   if (counters.tokens > 0 || ceilings.tokens !== null) {
     parts.push(`${used(counters.tokens, ceilings.tokens)} tokens`);
@@ -103,6 +103,10 @@ export function usageOf({ counters, ceilings }: MandateFacts): string {
     parts.push(`cost ${used(counters.cost, ceilings.cost)}`);
   }
   return parts.join(", ");
+}
+
+function isOne(count: number, ceiling: number | null): boolean {
+  return (ceiling ?? count) === 1;
 }
 
 function used(count: number, ceiling: number | null): string {

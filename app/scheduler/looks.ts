@@ -3,8 +3,7 @@
 
 import { look, lookGraceMs } from "../../policies/mandate/look.ts";
 import type { MandateId } from "../../policies/mandate/mandate.ts";
-import { waitExpired } from "../../policies/mandate/settle.ts";
-import type { Block } from "../../policies/mandate/settlement.ts";
+import { mandateExpired, waitExpired } from "../../policies/mandate/settle.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry, isConversationBusy } from "../ledger/inbox.ts";
@@ -93,10 +92,7 @@ async function expire(
   }
   const wait = await liveWait(tx, mandate.id);
   await record(tx, "expired", { mandateId: mandate.id, facts: { of } });
-  const cause: Block =
-    of === "wait" && wait !== undefined
-      ? waitExpired(wait)
-      : { reason: "deadline-passed", what: "its deadline passed", wayOut: "extend" };
+  const cause = of === "wait" && wait !== undefined ? waitExpired(wait) : mandateExpired(mandate);
   await block(tx, host, { mandate, ...cause });
 }
 
