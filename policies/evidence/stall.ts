@@ -54,8 +54,9 @@ export interface CountedTurn {
 /** The counters after a turn. New evidence starts the allowance anew; a neutral turn neither uses nor renews it. */
 export function countAttempt(counters: StallCounters, turn: CountedTurn): StallCounters {
   const turns = counters.turns + 1;
-  if (!turn.isAttempt) return { ...counters, turns };
+  // Also of a turn that was cut short: its evidence is in the history now and will never earn credit again.
   if (turn.credited > 0) return { turns, attempts: 0, neutralTurns: 0 };
+  if (!turn.isAttempt) return { ...counters, turns };
   const isNeutral = turn.neutral && !turn.usedWorkTools;
   const neutralTurns = counters.neutralTurns + (isNeutral ? 1 : 0);
   const isFree = isNeutral && (turn.thinkLimit === null || neutralTurns <= turn.thinkLimit);

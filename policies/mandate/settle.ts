@@ -1,9 +1,9 @@
 // Settle: from one ended turn to the next checkpoint and what follows from it (spec 2.1, 2.2, 2.4, 3.1-3.3).
 // Pure: same input, same settlement. The shell commits all of it in one transaction (I3) and acts only afterwards.
 
-import { minuteMs } from "../durations.ts";
+import { formatInstant, minuteMs } from "../durations.ts";
 import { credit, isStalled } from "../evidence/stall.ts";
-import type { Ceilings, Counters, TurnEnd, WaitRequest } from "./mandate.ts";
+import type { Ceilings, Counters, MandateState, TurnEnd, WaitRequest } from "./mandate.ts";
 import { again, ask, complete, end, queue, stopped, unchanged } from "./settlement.ts";
 import type { Block, Decision, SettleInput, Settlement, WaitChange } from "./settlement.ts";
 import { count, countsByReport, type TurnOutcome } from "./turn-outcome.ts";
@@ -31,7 +31,7 @@ export function settle(input: SettleInput): Settlement {
     counters,
     entered: [...known.slice(input.history.length), ...entered],
     credited,
-    binding: bindingAfter(decision.wait, bound, credited.length),
+    binding: bindingAfter({ ...input, binding: bound }, decision.wait, credited.length),
   };
 }
 
@@ -41,15 +41,13 @@ function bindingOf(input: SettleInput, credited: number): BindingWait | null {
   return isRecheck || credited === 0 ? input.binding : null;
 }
 
-function bindingAfter(
-  wait: WaitChange,
-  bound: BindingWait | null,
-  credited: number,
-): BindingWait | null {
-  if (wait.change === "register") {
+/** A wait that the host arms by itself (2.1) binds nobody and frees nobody: only one that was asked for does. */
+function bindingAfter(input: SettleInput, wait: WaitChange, credited: number): BindingWait | null {
+  const isHostsOwn = input.turn.end.kind === "transient" && input.wait === null;
+  if (wait.change === "register" && !isHostsOwn) {
     return { subject: wait.wait.subject, deadlineAt: wait.wait.deadlineAt };
   }
-  return credited > 0 ? null : bound;
+  return credited > 0 ? null : input.binding;
 }
 
 function decide(input: SettleInput, counters: Counters): Decision {
@@ -138,13 +136,14 @@ function transient(
     transientFirstMs * 2 ** (counters.transientFailures - 1),
   );
   const { mandate, now } = input;
-  const dueAt = Math.min(Math.max(end.retryAt ?? now + backoffMs, now), mandate.deadlineAt);
+  const deadlineAt = input.wait?.wait.deadlineAt ?? mandate.deadlineAt;
+  const dueAt = Math.min(Math.max(end.retryAt ?? now + backoffMs, now), deadlineAt);
   const wait: Wait = {
     reason: end.what,
     nextStep: mandate.nextStep,
     everyMs: backoffMs,
     dueAt,
-    deadlineAt: input.wait?.wait.deadlineAt ?? mandate.deadlineAt,
+    deadlineAt,
     signals: [],
     subject: input.wait?.wait.subject ?? "",
   };
@@ -160,7 +159,7 @@ function transient(
 function limitReached(input: SettleInput, counters: Counters): Decision | null {
   const { mandate, wait, now } = input;
   if (mandate.deadlineAt <= now) {
-    return end(input, { reason: "deadline-passed", what: "its deadline passed", wayOut: "extend" });
+    return end(input, mandateExpired(mandate));
   }
   const staysWaiting = input.turn.report?.kind === "waiting" || input.turn.report === null;
   if (wait !== null && wait.wait.deadlineAt <= now && staysWaiting) {
@@ -176,6 +175,12 @@ function limitReached(input: SettleInput, counters: Counters): Decision | null {
   const ceiling = ceilingReached(counters, mandate.ceilings);
   if (ceiling === null) return null;
   return end(input, { reason: "budget-exhausted", what: ceiling, wayOut: "extend" });
+}
+
+/** How a mandate's own passed deadline is told; only a person's `extend` moves it. */
+export function mandateExpired(mandate: Pick<MandateState, "deadlineAt">): Block {
+  const what = `it was to be done by ${formatInstant(mandate.deadlineAt)}`;
+  return { reason: "deadline-passed", what, wayOut: "extend" };
 }
 
 /** How a passed deadline of a wait is told; a person's `continue` allows a new wait. */

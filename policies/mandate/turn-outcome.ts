@@ -18,14 +18,15 @@ export interface TurnOutcome {
   readonly cost: number;
 }
 
-/** The counters after this turn: a transient or cancelled one is no attempt. */
+/** The counters after this turn: a transient or cancelled one is no attempt, unless its report counts. */
 export function count(
   counters: Counters,
   turn: TurnOutcome,
   facts: { credited: number; ceilings: Ceilings },
 ): Counters {
   const isFailure = hasFailed(turn);
-  const isAttempt = turn.end.kind !== "transient" && turn.end.kind !== "cancelled";
+  const isCutShort = turn.end.kind === "transient" || turn.end.kind === "cancelled";
+  const isAttempt = !isCutShort || countsByReport(turn);
   const counted = countAttempt(counters, {
     isAttempt,
     credited: facts.credited,
@@ -36,11 +37,7 @@ export function count(
   return {
     ...counters,
     ...counted,
-    failures: isFailure
-      ? counters.failures + 1
-      : turn.end.kind === "transient"
-        ? counters.failures
-        : 0,
+    failures: isFailure ? counters.failures + 1 : isAttempt ? 0 : counters.failures,
     transientFailures: turn.end.kind === "transient" ? counters.transientFailures + 1 : 0,
     tokens: counters.tokens + turn.tokens,
     cost: counters.cost + turn.cost,
@@ -56,7 +53,8 @@ export function countsByReport(turn: TurnOutcome): boolean {
     case "died":
       return turn.report !== null;
     case "cancelled":
-      return turn.report !== null && (turn.end.by === "drain" || turn.report.kind === "completed");
+      if (turn.report === null || turn.end.by === "stop") return false;
+      return turn.end.by === "drain" || turn.report.kind === "completed";
     case "refused":
     case "failed":
     case "step-failed":
