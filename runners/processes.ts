@@ -19,20 +19,48 @@ export async function processesOf(checkout: {
   mandateId: string;
   workTree: string;
 }): Promise<Living> {
-  const marker = `${mandateMarker}=${checkout.mandateId}`;
   const living: Living = { isKnown: true, ours: [], foreign: [] };
-  const names = await readdir("/proc").catch(() => null);
-  if (names === null || !names.includes("self")) return { ...living, isKnown: false };
-  for (const name of names) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid) continue;
-    // A process that ends meanwhile, or belongs to somebody else, cannot be read.
-    const environment = await readFile(`/proc/${name}/environ`, "latin1").catch(() => "");
-    const folder = await readlink(`/proc/${name}/cwd`).catch(() => "");
-    if (environment.split("\0").includes(marker)) living.ours.push(pid);
+  const pids = await otherProcesses();
+  if (pids === null) return { ...living, isKnown: false };
+  for (const pid of pids) {
+    const folder = await folderOf(pid);
+    if ((await markOf(pid)) === checkout.mandateId) living.ours.push(pid);
     else if (isInside(folder, checkout.workTree)) living.foreign.push(pid);
   }
   return living;
+}
+
+/** Mandates in whose checkout somebody works whom the host did not start; `work` is the folder of all checkouts. */
+export async function managedOutside(work: string): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const pid of (await otherProcesses()) ?? []) {
+    const folder = await folderOf(pid);
+    if (!isInside(folder, work) || (await markOf(pid)) !== null) continue;
+    const [mandateId] = folder.slice(work.length + 1).split("/");
+    if (mandateId !== undefined && mandateId !== "") found.add(mandateId);
+  }
+  return found;
+}
+
+/** Null where the system has no /proc. */
+async function otherProcesses(): Promise<number[] | null> {
+  const names = await readdir("/proc").catch(() => null);
+  if (names === null || !names.includes("self")) return null;
+  const pids = names.map(Number);
+  return pids.filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+}
+
+// A process that ends meanwhile, or belongs to somebody else, cannot be read and counts for nothing.
+function folderOf(pid: number): Promise<string> {
+  return readlink(`/proc/${pid}/cwd`).catch(() => "");
+}
+
+/** The mandate that a process carries in its environment; null for all others. */
+async function markOf(pid: number): Promise<string | null> {
+  const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
+  const prefix = `${mandateMarker}=`;
+  const mark = environment.split("\0").find((entry) => entry.startsWith(prefix));
+  return mark?.slice(prefix.length) ?? null;
 }
 
 /** Ends processes found above, first politely; resolves when they are gone or after twice the grace. */

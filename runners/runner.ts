@@ -1,10 +1,11 @@
 // The door between the shell and the work in checkouts (spec 5): the one file of runners/ that app/ imports.
 // A runner knows mandates only as data; what a turn needs from the host comes in as functions.
 
+import { join } from "node:path";
 import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
 import { sweepHome } from "./disk.ts";
-import { endLeftovers, processesOf } from "./processes.ts";
+import { endLeftovers, managedOutside } from "./processes.ts";
 import { checkoutOf } from "./repository/checkout.ts";
 import { inspectRepository } from "./repository/inspection.ts";
 import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
@@ -138,8 +139,8 @@ export interface Runner {
   readPolicy(repository: RepositorySource): Promise<PolicySource>;
   /** What a mandate changed against its base, as a unified diff for pages; null when nothing of it is left here. */
   diff(request: { mandateId: string; base: string }): Promise<string | null>;
-  /** True while a process that the host did not start works in the mandate's checkout (3.2). */
-  isManagedOutside(mandateId: string): Promise<boolean>;
+  /** Mandates in whose checkout a process works that the host did not start (3.2). */
+  managedOutside(): Promise<ReadonlySet<string>>;
   /** Ends what a cut-off turn left running in its checkout; resolves when no process of ours lives there. */
   endLeftovers(mandateId: string): Promise<void>;
   /** Clears what a cut-off process left half made; once, before anything else is asked. */
@@ -158,10 +159,7 @@ export function openRunner(place: WorkPlace): Runner {
     publish: (request) => publishWork(place, request),
     readPolicy: (repository) => readPolicy(place, repository),
     diff: (request) => diffOf(place, request),
-    isManagedOutside: async (mandateId) => {
-      const { foreign } = await processesOf(checkoutOf({ home: place.home, mandateId }));
-      return foreign.length > 0;
-    },
+    managedOutside: () => managedOutside(join(place.home, "work")),
     endLeftovers: (mandateId) => endLeftovers(checkoutOf({ home: place.home, mandateId })),
     clear: () => sweepHome(place.home),
     kept: () => keptMandates(place),

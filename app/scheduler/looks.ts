@@ -32,7 +32,8 @@ export interface Looked {
 export async function lookAtDue(host: Host): Promise<Looked> {
   const due = await host.ledger.read((sql) => dueLooks(sql, host.ledger.now(), batchLimit));
   if (due.length === 0) return { count: 0, repairs: 0 };
-  const outside = await managedOutside(host, due);
+  // Asked before the transaction: inside one nothing outside the ledger may be awaited.
+  const outside = await host.runner.managedOutside();
   return host.ledger.write(async (tx) => {
     let repairs = 0;
     for (const id of due) {
@@ -40,15 +41,6 @@ export async function lookAtDue(host: Host): Promise<Looked> {
     }
     return { count: due.length, repairs };
   });
-}
-
-/** Asked before the transaction: inside one nothing outside the ledger may be awaited. */
-async function managedOutside(host: Host, ids: readonly MandateId[]): Promise<Set<MandateId>> {
-  const found = new Set<MandateId>();
-  for (const id of ids) {
-    if (await host.runner.isManagedOutside(id)) found.add(id);
-  }
-  return found;
 }
 
 /** True when something had to be repaired. */

@@ -13,12 +13,14 @@ import { block, settleTurn } from "./checkpoint.ts";
 /** Recovers every expired claim; returns how many there were. A claim that is renewed meanwhile is left alone. */
 export async function recoverExpired(host: Host): Promise<number> {
   const expired = await host.ledger.read((sql) => expiredClaims(sql, host.ledger.now()));
-  for (const entry of expired) {
-    // What the lost turn left running must be gone before anything else enters its checkout (2.1).
-    await host.runner.endLeftovers(entry.mandateId);
+  // A turn that runs in this very process is alive: only the ledger was away, and its commit is being tried again.
+  const orphaned = expired.filter((entry) => !host.running.has(entry.mandateId));
+  for (const entry of orphaned) {
     await host.ledger.write((tx) => recoverOne(tx, host, entry));
+    // The claim is taken away first: what still lives of it now belongs to nobody.
+    await host.runner.endLeftovers(entry.mandateId);
   }
-  return expired.length;
+  return orphaned.length;
 }
 
 async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
@@ -35,7 +37,8 @@ async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
     facts: decision,
   });
   if (decision.do === "queue-again") {
-    const { note } = decision;
+    // The note of a publish is the summary that its commit and its result are made of.
+    const note = current.kind === "publish" ? current.note : decision.note;
     await releaseExpired(tx, current, { state: "queued", availableAt: tx.now, note });
     if (!isTerminal(mandate.status)) await changeMandate(tx, mandate.id, { status: "queued" });
     return;
