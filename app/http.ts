@@ -1,5 +1,6 @@
-// The one HTTP server (spec 6.2, 7.4): routes, a cap on bodies, patience with an end for slow clients, a clean close.
-// Knows nothing of what it serves: who may see it is the guard's word, how a problem looks is the caller's.
+// The one HTTP server (spec 6.2, 7.4): routes, a cap on bodies, an end for slow clients, a clean
+// close. Knows nothing of what it serves: the guard says who may see it, the caller how a problem
+// looks.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,7 +37,7 @@ export interface Route {
   readonly answer: (request: Matched) => HttpAnswer | Promise<HttpAnswer>;
 }
 
-/** What the server itself has to say; only `failed` carries an error, and it is for the log alone. */
+/** What the server itself has to say. The error of a 500 is for the log alone. */
 export type HttpProblem =
   | { readonly status: 404 | 408 | 413 }
   | { readonly status: 405; readonly allow: string }
@@ -59,7 +60,7 @@ export interface ServeOptions {
 
 export interface Serving {
   readonly url: string;
-  /** Ends open feeds, lets running answers finish for a second, and resolves when nothing is open. */
+  /** Ends feeds, gives running answers a second, and resolves when nothing is open. */
   close(): Promise<void>;
 }
 
@@ -173,8 +174,8 @@ function match(pattern: string, path: string): Record<string, string> | null {
 }
 
 /**
- * The whole body, or what is wrong with it. What is too much is read and thrown away up to four times the cap, so
- * that an honest client hears the answer; who goes on is cut off.
+ * The whole body, or what is wrong with it. What is too much is read and thrown away up to four
+ * times the cap, so that an honest client hears the answer; who goes on is cut off.
  */
 async function bodyOf(incoming: IncomingMessage, limit: number): Promise<Buffer | HttpProblem> {
   const chunks: Buffer[] = [];
@@ -212,7 +213,9 @@ function feed({ response, feeds }: Exchange, begin: Feed): void {
     response.write(text);
     if (response.writableLength > unreadBytesLimit) response.destroy();
   });
-  const end = (): void => void response.end();
+  function end(): void {
+    response.end();
+  }
   feeds.add(end);
   response.once("close", () => {
     feeds.delete(end);

@@ -1,0 +1,114 @@
+// Who may see and write on the local pages (spec 7.4): by its own address, with the token's cookie.
+// Decides on headers alone, before any body is read or any page is made.
+
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { HttpAnswer, HttpRequest } from "../http.ts";
+import { html } from "./html.ts";
+import { problemAnswer } from "./page.ts";
+
+export interface AccessOptions {
+  readonly token: string;
+  /** Where the server listens; asked late, because the port may be any free one. */
+  readonly port: () => number;
+  /** Paths that hold nothing of anybody: the probes, style and script. */
+  readonly open: readonly string[];
+}
+
+/**
+ * `no-referrer` would turn the Origin of our own forms into `null`, and they would be refused;
+ * `same-origin` tells other sites as little.
+ */
+export const securityHeaders: Readonly<Record<string, string>> = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+    "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "same-origin",
+  "cache-control": "no-store",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** The guard of the local server: null lets a request through. */
+export function localAccess(options: AccessOptions): (request: HttpRequest) => HttpAnswer | null {
+  return (request) => {
+    const host = request.header("host")?.toLowerCase() ?? "";
+    const port = options.port();
+    // Another name that leads here is how a page elsewhere would reach us (DNS rebinding).
+    if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return refuse("foreign-host");
+    if (request.method === "POST" && request.header("origin") !== `http://${host}`) {
+      return refuse("foreign-origin");
+    }
+    if (request.method === "GET" && request.query.has("token")) return enter(request, options);
+    if (options.open.includes(request.path) || hasCookie(request, options)) return null;
+    return refuse("no-cookie");
+  };
+}
+
+const refusals = {
+  "foreign-host": {
+    status: 421,
+    title: "Not this address",
+    words: "Holdfast answers only to its own address on this machine.",
+  },
+  "foreign-origin": {
+    status: 403,
+    title: "Nothing was written",
+    words: "This form did not come from a page of this Holdfast.",
+  },
+  "wrong-token": {
+    status: 403,
+    title: "An old address",
+    words: "The key in this address is not the one of the Holdfast that runs now.",
+  },
+  "no-cookie": {
+    status: 401,
+    title: "Not let in",
+    words: "This page needs the key from the address that Holdfast printed when it started.",
+  },
+} as const;
+
+function refuse(why: keyof typeof refusals): HttpAnswer {
+  const { status, title, words } = refusals[why];
+  // A link from another site comes without the cookie; one from our own page brings it.
+  const way = html`Open the address that <code>holdfast local</code> printed. If you have done that
+    in this browser, <a href="">try once more</a>.`;
+  return problemAnswer(status, { title, words, way });
+}
+
+/** The token leaves the address, and with it the history and every log. */
+function enter(request: HttpRequest, options: AccessOptions): HttpAnswer {
+  if (!isSame(request.query.get("token") ?? "", options.token)) return refuse("wrong-token");
+  const query = new URLSearchParams(request.query);
+  query.delete("token");
+  // A path of two slashes would be another host.
+  const path = `/${request.path.replace(/^[/\\]+/, "")}`;
+  return {
+    status: 303,
+    headers: {
+      location: query.size === 0 ? path : `${path}?${query.toString()}`,
+      "set-cookie": `${cookieName(options)}=${options.token}; Path=/; HttpOnly; SameSite=Strict`,
+    },
+    body: "",
+  };
+}
+
+function hasCookie(request: HttpRequest, options: AccessOptions): boolean {
+  const name = cookieName(options);
+  const cookies = (request.header("cookie") ?? "").split(";").map((part) => part.trim().split("="));
+  return cookies.some(([key, value]) => key === name && isSame(value ?? "", options.token));
+}
+
+/** Cookies know no ports: two of us on one machine must not overwrite each other's. */
+function cookieName({ port }: AccessOptions): string {
+  return `holdfast-${port()}`;
+}
+
+/** In constant time, whatever the lengths. */
+function isSame(given: string, wanted: string): boolean {
+  return timingSafeEqual(digest(given), digest(wanted));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

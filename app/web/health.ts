@@ -1,0 +1,75 @@
+// Health (spec 7.4): queues, lag and what could not be delivered, and two probes for other
+// programs. A probe tells that something is wrong, never what is in the ledger.
+
+import type { HttpAnswer } from "../http.ts";
+import { healthOf, proveWritable, type Health } from "../ledger/facts.ts";
+import type { Ledger, Sql } from "../ledger/ledger.ts";
+import type { Log } from "../log.ts";
+import { html, type Html, type HtmlValue } from "./html.ts";
+import { since, type Page, type View } from "./page.ts";
+
+const lateMs = 30_000;
+
+interface Line {
+  readonly name: string;
+  readonly value: HtmlValue;
+  readonly isGood: boolean;
+}
+
+export async function healthPage(sql: Sql, view: View): Promise<Page> {
+  const lines = linesOf(await healthOf(sql), view);
+  const isGood = lines.every((line) => line.isGood);
+  const state = isGood
+    ? html`<span class="badge completed">Good</span> Everything that waits has what moves it on.`
+    : html`<span class="badge blocked">Needs a look</span> Run <code>holdfast doctor</code> to see
+        what to do.`;
+  const body = html`<div class="narrow">
+    <h1>Health</h1>
+    <div id="health" data-live>
+      <p class="state" role="status">${state}</p>
+      <dl class="facts grid">${lines.map(linePart)}</dl>
+    </div>
+  </div>`;
+  return { title: "Health", body };
+}
+
+function linePart({ name, value, isGood }: Line): Html {
+  return html`<dt>${name}</dt>
+    <dd class="${isGood ? "good" : "bad"}">${value}</dd>`;
+}
+
+function linesOf(health: Health, view: View): Line[] {
+  const { running, queued, waits, undelivered, overdueAt, deliveryAt, messageAt } = health;
+  return [
+    { name: "Turns running", value: running, isGood: true },
+    { name: "Entries waiting for a turn", value: queued, isGood: true },
+    { name: "Waits armed", value: waits, isGood: true },
+    lagLine("Oldest mandate overdue for its look", overdueAt, view),
+    lagLine("Oldest comment not taken in yet", deliveryAt, view),
+    lagLine("Oldest message in the outbox", messageAt, view),
+    { name: "Messages that could not be delivered", value: undelivered, isGood: undelivered === 0 },
+  ];
+}
+
+/** What is due only later is no lag. */
+function lagLine(name: string, at: number | null, view: View): Line {
+  if (at === null || at > view.now) return { name, value: "none", isGood: true };
+  return { name, value: since(at, view), isGood: at > view.now - lateMs };
+}
+
+/** The process answers. */
+export function alive(): HttpAnswer {
+  return { status: 200, headers: { "content-type": "text/plain" }, body: "ok\n" };
+}
+
+/** The ledger takes writes. */
+export async function ready(ledger: Ledger, log: Log): Promise<HttpAnswer> {
+  const headers = { "content-type": "text/plain" };
+  try {
+    await ledger.write(proveWritable);
+    return { status: 200, headers, body: "ready\n" };
+  } catch (error) {
+    log.warn({ error }, "the ledger cannot be written");
+    return { status: 503, headers, body: "persistence-unavailable\n" };
+  }
+}
