@@ -3,12 +3,13 @@
 
 import { Failure } from "../../policies/failure.ts";
 import { isTerminal } from "../../policies/mandate/mandate.ts";
+import { isFromPerson } from "../../policies/mandate/order.ts";
 import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts";
 import type { PublishOutcome } from "../../runners/runner.ts";
 import type { PullRequest } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
-import { addEntry, finishClaim } from "../ledger/inbox.ts";
+import { addEntry, finishClaim, queuedEntries } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { changeMandate, mandateOf, type MandateRow } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
@@ -88,20 +89,25 @@ async function conclude(
   host: Host,
   { context, published }: { context: ClaimedEntry; published: Published },
 ): Promise<void> {
-  const { claim, mandate } = context;
+  const { claim } = context;
   const { outcome, pull } = published;
   await finishClaim(tx, claim);
-  await record(tx, "published", {
-    mandateId: mandate.id,
-    facts: { outcome, pull: pull?.number ?? null },
-  });
+  const facts = { outcome, pull: pull?.number ?? null };
+  await record(tx, "published", { mandateId: claim.mandateId, facts });
+  const mandate = await unfinished(tx, claim.mandateId);
+  if (mandate === null) return;
+  if (outcome.kind === "published") {
+    const published = { publishedCommit: outcome.commit, pullNumber: pull?.number ?? null };
+    await changeMandate(tx, mandate.id, published);
+  }
+  // A person spoke meanwhile: that comes first, and its turn publishes what then is (1.3).
+  if (outcome.kind !== "refused" && (await hasPersonInput(tx, mandate.id))) {
+    await changeMandate(tx, mandate.id, { status: "queued" });
+    return;
+  }
   const summary = claim.note ?? "";
   switch (outcome.kind) {
     case "published":
-      await changeMandate(tx, mandate.id, {
-        publishedCommit: outcome.commit,
-        pullNumber: pull?.number ?? null,
-      });
       await finish(tx, host, {
         mandate,
         summary,
@@ -122,6 +128,10 @@ async function conclude(
       await refuse(tx, host, { mandate, outcome });
       return;
   }
+}
+
+async function hasPersonInput(tx: Tx, mandateId: string): Promise<boolean> {
+  return (await queuedEntries(tx, mandateId)).some((entry) => isFromPerson(entry.kind));
 }
 
 /** The mandate as it is now; null when it was stopped meanwhile, which nothing revives (I8). */
