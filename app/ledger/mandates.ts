@@ -109,7 +109,8 @@ export async function addMandate(
     changedAt: tx.now,
     lookAt: tx.now,
   });
-  await insert(tx, "anchor", { mandateId: id, ...given.anchor, capturedAt: tx.now });
+  // Last, because the anchor of a retried mandate is a row that names the old one.
+  await insert(tx, "anchor", { ...given.anchor, mandateId: id, capturedAt: tx.now });
   return id;
 }
 
