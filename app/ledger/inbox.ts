@@ -203,7 +203,7 @@ export function expiredClaims(sql: Sql, now: number): Promise<EntryRow[]> {
 export async function releaseExpired(
   tx: Tx,
   entry: EntryRow,
-  to: { state: "queued"; availableAt: number; note: string } | { state: "done" },
+  to: { state: "queued"; availableAt: number; note: string | null } | { state: "done" },
 ): Promise<void> {
   const { state, ...rest } = to;
   await update(tx, "inbox", {

@@ -1,6 +1,6 @@
 // Carries out what policies/recovery decides for claims whose lease has expired: at start and at every sweep (2.5).
 
-import { isTerminal, type TurnEnd } from "../../policies/mandate/mandate.ts";
+import { isTerminal, type Status, type TurnEnd } from "../../policies/mandate/mandate.ts";
 import { recover, type Recovery } from "../../policies/mandate/recovery.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
@@ -37,10 +37,7 @@ async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
     facts: decision,
   });
   if (decision.do === "queue-again") {
-    // The note of a publish is the summary that its commit and its result are made of.
-    const note = current.kind === "publish" ? current.note : decision.note;
-    await releaseExpired(tx, current, { state: "queued", availableAt: tx.now, note });
-    if (!isTerminal(mandate.status)) await changeMandate(tx, mandate.id, { status: "queued" });
+    await queueAgain(tx, current, { status: mandate.status, note: decision.note });
     return;
   }
   await releaseExpired(tx, current, { state: "done" });
@@ -54,6 +51,22 @@ async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
   } else if (!isTerminal(mandate.status)) {
     await block(tx, host, { mandate, reason: "agent-failed", what: decision.what });
   }
+}
+
+/** What never began is queued once more, unless the mandate has ended meanwhile: an entry of it would stay (I8). */
+async function queueAgain(
+  tx: Tx,
+  entry: EntryRow,
+  { status, note }: { status: Status; note: string },
+): Promise<void> {
+  if (isTerminal(status)) {
+    await releaseExpired(tx, entry, { state: "done" });
+    return;
+  }
+  // The note of a publish is the summary that its commit and its result are made of.
+  const kept = entry.kind === "publish" ? entry.note : note;
+  await releaseExpired(tx, entry, { state: "queued", availableAt: tx.now, note: kept });
+  await changeMandate(tx, entry.mandateId, { status: "queued" });
 }
 
 function decide(
