@@ -3,7 +3,6 @@
 // looks.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Failure } from "../policies/failure.ts";
 
 export interface HttpRequest {
@@ -85,8 +84,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   );
   server.maxConnections = connectionsLimit;
   await listen(server, options);
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://${options.host}:${port}`, close: () => close(server, feeds) };
+  return { url: `http://${options.host}:${portOf(server)}`, close: () => close(server, feeds) };
 }
 
 function listen(server: Server, { port, host }: ServeOptions): Promise<void> {
@@ -98,6 +96,12 @@ function listen(server: Server, { port, host }: ServeOptions): Promise<void> {
     });
     server.listen(port, host, resolve);
   });
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("it listens on no port");
+  return address.port;
 }
 
 function close(server: Server, feeds: ReadonlySet<() => void>): Promise<void> {
