@@ -126,7 +126,7 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
 }
 
 /** Named by its place: the same folder is the same repository at every start. */
-export function repositoryId(root: string): string {
+function repositoryId(root: string): string {
   return `local-${hashOf(root).slice(0, 12)}`;
 }
 

@@ -29,8 +29,8 @@ export interface Fingerprint {
 }
 
 // Beyond these, untracked files are left out in order of path and the event `untracked-over-limit` says so.
-export const untrackedCountLimit = 5_000;
-export const untrackedBytesLimit = 100 * 1024 * 1024;
+const untrackedCountLimit = 5_000;
+const untrackedBytesLimit = 100 * 1024 * 1024;
 const listDeadlineMs = 60_000;
 
 /** Hashes the checkout as it is now. No process of the agent may be alive. Throws Failure `checkout-changed`. */

@@ -23,7 +23,7 @@ export interface GitOptions extends GitPlaces {
   identity?: Readonly<Record<string, string>> | undefined;
 }
 
-export const gitVersionLimit = "2.39.5";
+const gitVersionLimit = "2.39.5";
 
 const hardening = [
   "core.hooksPath=/dev/null",

@@ -55,7 +55,7 @@ async function startTurns(host: Host, driver: Driver, options: PumpOptions): Pro
 }
 
 /** The earliest due row of any kind; null when the ledger is at rest. */
-export async function nextDueAt(host: Host): Promise<number | null> {
+async function nextDueAt(host: Host): Promise<number | null> {
   const now = host.ledger.now();
   const times = await host.ledger.read(async (sql) => [
     await nextDeliveryAt(sql),

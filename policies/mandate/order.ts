@@ -3,7 +3,7 @@
 
 import type { EntryKind } from "./mandate.ts";
 
-export const rankOf: Readonly<Record<EntryKind, number>> = {
+const rankOf: Readonly<Record<EntryKind, number>> = {
   request: 0,
   reply: 0,
   continue: 0,

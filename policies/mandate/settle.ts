@@ -193,7 +193,7 @@ export function waitExpired(wait: Wait): Block {
 }
 
 /** The first ceiling that is used up, in words; null when none is. */
-export function ceilingReached(counters: Counters, ceilings: Ceilings): string | null {
+function ceilingReached(counters: Counters, ceilings: Ceilings): string | null {
   for (const name of ["turns", "tokens", "cost"] as const) {
     const limit = ceilings[name];
     if (limit !== null && counters[name] >= limit)

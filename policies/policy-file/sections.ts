@@ -10,7 +10,7 @@ import { AccountId, duration } from "./values.ts";
 const keywords = [...new Set(commandTable.map((row) => row.keyword))];
 
 /** The least level that some form of this command needs by default. */
-export function defaultLevel(keyword: Keyword): Level {
+function defaultLevel(keyword: Keyword): Level {
   const needs = commandTable.filter((row) => row.keyword === keyword).map((row) => row.needs);
   return levels.find((level) => needs.includes(level)) ?? "admin";
 }

@@ -40,6 +40,6 @@ export const VariableName = z
   .refine((name) => !isReservedVariable(name), { error: "this variable belongs to the host" });
 
 /** Whether a task may not set this environment variable; `BASH_ENV` and `LD_PRELOAD` would run other code. */
-export function isReservedVariable(name: string): boolean {
+function isReservedVariable(name: string): boolean {
   return reserved.test(name) || name.toUpperCase() === "BASHOPTS";
 }

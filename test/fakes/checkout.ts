@@ -1,6 +1,11 @@
 // A checkout of a real repository with its mirror, as a turn finds it.
 
-import { checkoutOf, createCheckout, type Checkout, type Origin } from "../../runners/repository/checkout.ts";
+import {
+  checkoutOf,
+  createCheckout,
+  type Checkout,
+  type Origin,
+} from "../../runners/repository/checkout.ts";
 import { fetchMirror, openMirror } from "../../runners/repository/mirror.ts";
 import {
   makeRepository,

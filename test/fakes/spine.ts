@@ -28,7 +28,7 @@ const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 function nothing(): void {}
 
 /** 2026-12-01 09:00 UTC. */
-export const startAt = Date.UTC(2026, 11, 1, 9);
+const startAt = Date.UTC(2026, 11, 1, 9);
 
 export interface SpineOptions {
   /** A real repository with a commit on `main`. */

@@ -1,6 +1,7 @@
 // Tasks (spec 5.6): inputs, which step runs next, what an exit code means, and the wait of a step.
 import { describe, expect, test } from "vitest";
 import { hourMs, minuteMs } from "../../policies/durations.ts";
+import { registerWait, waitBounds } from "../../policies/mandate/waits.ts";
 import { parsePolicyFile, taskNamed } from "../../policies/policy-file.ts";
 import {
   afterStep,
@@ -16,7 +17,6 @@ import {
   type StepProgress,
   type Task,
 } from "../../policies/tasks.ts";
-import { registerWait, waitBounds } from "../../policies/waits.ts";
 
 /** A task as the policy file's own reader gives it. */
 function task(text: string): Task {

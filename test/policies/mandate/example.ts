@@ -33,7 +33,7 @@ export const mandate: MandateState = {
   },
 };
 
-export const turn: TurnOutcome = {
+const turn: TurnOutcome = {
   cause: "request",
   end: { kind: "completed" },
   report: null,
