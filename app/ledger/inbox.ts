@@ -3,6 +3,7 @@
 
 import type { EntryKind } from "../../policies/mandate/mandate.ts";
 import { orderKey } from "../../policies/mandate/order.ts";
+import { listRepositories } from "./conversations.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { changeMandate, refreshLook } from "./mandates.ts";
 import { insertOnce, update } from "./rows.ts";
@@ -107,6 +108,7 @@ export interface ClaimLimits {
   readonly leaseMs: number;
   /** Turns this process may start now. */
   readonly slots: number;
+  /** The installation's cap; a repository's policy file may only ask for less. */
   readonly perRepository: number;
 }
 
@@ -115,17 +117,26 @@ export async function claimEntries(tx: Tx, limits: ClaimLimits): Promise<Claim[]
   if (limits.slots <= 0) return [];
   const rows = await tx.all<EntryRow & { repositoryId: string }>(runnable, tx.now);
   const running = await runningPerRepository(tx);
+  const asked = await concurrencyPerRepository(tx);
   const taken = new Set<string>();
   const claims: Claim[] = [];
   for (const row of rows) {
     const busy = running.get(row.repositoryId) ?? 0;
+    const limit = Math.min(limits.perRepository, asked.get(row.repositoryId) ?? Infinity);
     if (claims.length >= limits.slots) break;
-    if (taken.has(row.conversationId) || busy >= limits.perRepository) continue;
+    if (taken.has(row.conversationId) || busy >= limit) continue;
     taken.add(row.conversationId);
     running.set(row.repositoryId, busy + 1);
     claims.push(await claimOne(tx, row, limits));
   }
   return claims;
+}
+
+async function concurrencyPerRepository(sql: Sql): Promise<Map<string, number>> {
+  const repositories = await listRepositories(sql);
+  return new Map(
+    repositories.map(({ id, policy }) => [id, policy?.limits.concurrency ?? Infinity] as const),
+  );
 }
 
 async function runningPerRepository(sql: Sql): Promise<Map<string, number>> {
