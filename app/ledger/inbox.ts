@@ -254,11 +254,15 @@ export async function nextInboxAt(sql: Sql, now: number): Promise<number | null>
   return row?.at ?? null;
 }
 
-/** True when a person's entry is queued, or any entry is being worked on, in this conversation (3.2). */
+/**
+ * True when a person's entry could be claimed, or any entry is being worked on, in this conversation (3.2). A word kept
+ * for a blocked or paused mandate holds nobody else back: it may never be taken up.
+ */
 export async function isConversationBusy(sql: Sql, conversationId: string): Promise<boolean> {
   const row = await sql.first(
-    `SELECT 1 AS one FROM inbox WHERE conversation_id = ?
-     AND (state = 'claimed' OR (state = 'queued' AND rank = 0)) LIMIT 1`,
+    `SELECT 1 AS one FROM inbox i JOIN mandate m ON m.id = i.mandate_id
+     WHERE i.conversation_id = ? AND i.state IN ('queued', 'claimed') AND (i.state = 'claimed'
+       OR (i.rank = 0 AND m.status = 'queued' AND ${notHeld})) LIMIT 1`,
     conversationId,
   );
   return row !== undefined;

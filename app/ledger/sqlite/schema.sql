@@ -115,6 +115,7 @@ CREATE TABLE inbox (
   CHECK ((state = 'claimed') = (lease_until IS NOT NULL))
 ) STRICT;
 CREATE INDEX inbox_queued ON inbox (available_at) WHERE state = 'queued';
+CREATE INDEX inbox_conversation ON inbox (conversation_id) WHERE state IN ('queued', 'claimed');
 CREATE INDEX inbox_mandate ON inbox (mandate_id, state);
 CREATE INDEX inbox_lease ON inbox (lease_until) WHERE state = 'claimed';
 -- I2: one live claim a conversation.
