@@ -76,7 +76,7 @@ export async function misfit(
   const { mandate, keyword, command } = refused;
   const facts = await fitFacts(tx, mandate);
   if (command?.name === "reply" && mandate.status === "blocked" && !facts.isTask) {
-    await queueReply(tx, accepted, { mandate, text: command.text });
+    await keepReply(tx, accepted, { mandate, text: command.text });
   }
   return refuse(accepted, {
     kind: "wrong-state",
@@ -207,11 +207,22 @@ async function queueReply(
   accepted: Accepted,
   { mandate, text }: { mandate: MandateRow; text: string },
 ): Promise<void> {
+  const isAsking = mandate.status === "waiting" || mandate.reason === "agent-blocked";
+  if (!isAsking) return keepReply(tx, accepted, { mandate, text });
   const payload = { text, by: accepted.author.name };
   await record(tx, "reply", { mandateId: mandate.id, facts: payload });
-  const isAsking = mandate.status === "waiting" || mandate.reason === "agent-blocked";
-  if (isAsking) await goOn(tx, accepted, { mandate, kind: "reply", change: {}, payload });
-  else await enqueue(tx, mandate, { kind: "reply", payload });
+  await goOn(tx, accepted, { mandate, kind: "reply", change: {}, payload });
+}
+
+/** For the next turn, whatever brings it: a reply alone does not undo a deadline that has passed (1.6). */
+async function keepReply(
+  tx: Tx,
+  accepted: Accepted,
+  { mandate, text }: { mandate: MandateRow; text: string },
+): Promise<void> {
+  const payload = { text, by: accepted.author.name };
+  await record(tx, "reply", { mandateId: mandate.id, facts: payload });
+  await enqueue(tx, mandate, { kind: "reply", payload });
 }
 
 /** A mandate that stood still has an entry from a person again. */
