@@ -61,7 +61,6 @@ export class SqliteLedger implements Ledger {
   readonly #statements = new Map<DatabaseSync, Map<string, StatementSync>>();
   #queue: Waiting[] = [];
   #draining: Promise<void> | null = null;
-  #commits = 0;
 
   constructor(database: DatabaseSync, options: SqliteOptions) {
     this.#writer = database;
@@ -87,9 +86,11 @@ export class SqliteLedger implements Ledger {
   }
 
   revision(): number {
-    if (this.#reader === this.#writer) return this.#commits;
-    const row = this.#statement(this.#reader, "PRAGMA data_version").get();
-    return Number(row?.["data_version"]);
+    // Where reads take their turn among the writes they are commits too: only what changed a row counts.
+    const isAlone = this.#reader === this.#writer;
+    const question = isAlone ? "SELECT total_changes()" : "PRAGMA data_version";
+    const [revision] = Object.values(this.#statement(this.#reader, question).get() ?? {});
+    return Number(revision);
   }
 
   async close(): Promise<void> {
@@ -114,7 +115,6 @@ export class SqliteLedger implements Ledger {
       this.#writer.exec("BEGIN IMMEDIATE");
       for (const waiting of group) outcomes.push(await this.#runOne(waiting));
       this.#writer.exec("COMMIT");
-      this.#commits += 1;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
       const failure = failureOf(error);
