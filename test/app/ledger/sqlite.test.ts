@@ -1,0 +1,136 @@
+// The ledger on SQLite (spec 8.2): the port's contract on a file and in memory, and what can be wrong with a file.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Ledger } from "../../../app/ledger/ledger.ts";
+import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
+import { Failure } from "../../../policies/failure.ts";
+import type { LedgerHarness, Shared } from "../../contract/ledger-harness.ts";
+import { describeLedger } from "../../contract/ledger.ts";
+import { startAt } from "../../fakes/ledger.ts";
+import { temporaryFolder } from "../../fakes/repository.ts";
+
+const claimingProcess = fileURLToPath(new URL("../../fakes/claiming-process.ts", import.meta.url));
+
+describeLedger("sqlite, in memory", {
+  isShared: false,
+  make: async () => harnessOf(":memory:"),
+});
+
+describeLedger("sqlite, in a file", {
+  isShared: true,
+  make: async () => harnessOf(join(temporaryFolder(), "ledger.sqlite")),
+});
+
+function harnessOf(file: string): LedgerHarness {
+  const clock = { at: startAt };
+  const ledger = openSqlite({ file, now: () => clock.at });
+  return {
+    ledger,
+    clock,
+    fillDisk: () => limitPages(ledger, 1),
+    freeDisk: () => limitPages(ledger, 1_000_000),
+    shared: file === ":memory:" ? null : sharedFile(file, clock),
+    close: () => ledger.close(),
+  };
+}
+
+/** SQLite takes the number of pages that are there already for the least. */
+async function limitPages(ledger: Ledger, count: number): Promise<void> {
+  await ledger.write((tx) => tx.all(`PRAGMA max_page_count = ${count}`));
+}
+
+function sharedFile(file: string, clock: { at: number }): Shared {
+  return {
+    openAgain: () => openSqlite({ file, now: () => clock.at }),
+    claimElsewhere: async (workers) => {
+      const processes = workers.map((worker) => startClaiming(file, worker));
+      await Promise.all(processes.map(({ ready }) => ready));
+      return Promise.all(processes.map(({ claim }) => claim()));
+    },
+  };
+}
+
+function startClaiming(file: string, worker: string) {
+  const child = spawn(process.execPath, [claimingProcess, file, worker], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill());
+  const output = text(child.stdout);
+  return {
+    ready: once(child.stdout, "data"),
+    claim: async (): Promise<number[]> => {
+      child.stdin.write("go\n");
+      const lines = (await output).trim().split("\n");
+      return JSON.parse(lines.at(-1) ?? "") as number[];
+    },
+  };
+}
+
+function open(file: string): unknown {
+  return openSqlite({ file, now: () => startAt });
+}
+
+describe("a file that is not a ledger of ours", () => {
+  test("a newer schema is refused and left as it is", async () => {
+    const file = join(temporaryFolder(), "ledger.sqlite");
+    await openSqlite({ file, now: () => startAt }).close();
+    const database = new DatabaseSync(file);
+    database.exec("PRAGMA user_version = 999");
+    expect(() => open(file)).toThrow(
+      expect.objectContaining({ code: "schema-newer", retry: "never" }),
+    );
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 999 });
+    database.close();
+  });
+
+  test.each([
+    ["a folder", (file: string) => mkdirSync(file)],
+    ["no database", (file: string) => writeFileSync(file, "x".repeat(5_000))],
+    ["in a folder that does not exist", () => {}],
+  ])("%s cannot be opened", (what, make) => {
+    const folder = temporaryFolder();
+    const file = what.startsWith("in")
+      ? join(folder, "none", "l.sqlite")
+      : join(folder, "l.sqlite");
+    make(file);
+    expect(() => open(file)).toThrow(Failure);
+    expect(() => open(file)).toThrow(
+      expect.objectContaining({ code: "persistence-unavailable", retry: "later" }),
+    );
+  });
+});
+
+describe("durability", () => {
+  test("every commit is on the disk before it is acknowledged", async () => {
+    const ledger = openSqlite({ file: join(temporaryFolder(), "l.sqlite"), now: () => startAt });
+    const pragmas = await ledger.write(async (tx) => ({
+      journal: await tx.first("PRAGMA journal_mode"),
+      synchronous: await tx.first("PRAGMA synchronous"),
+      foreignKeys: await tx.first("PRAGMA foreign_keys"),
+    }));
+    expect(pragmas).toEqual({
+      journal: { journalMode: "wal" },
+      synchronous: { synchronous: 2 },
+      foreignKeys: { foreignKeys: 1 },
+    });
+    await ledger.close();
+  });
+
+  test("opening again keeps what is there", async () => {
+    const file = join(temporaryFolder(), "ledger.sqlite");
+    const first = openSqlite({ file, now: () => startAt });
+    await first.write((tx) => tx.run("INSERT INTO meta (key, value) VALUES ('k', 'v')"));
+    await first.close();
+    const second = openSqlite({ file, now: () => startAt });
+    expect(await second.read((sql) => sql.all("SELECT * FROM meta"))).toEqual([
+      { key: "k", value: "v" },
+    ]);
+    await second.close();
+  });
+});

@@ -1,0 +1,297 @@
+// The part of the ledger's contract about what happens once and what never changes (spec 1.2, 1.4, 2.4, 2.6, 3.2):
+// I4, I5, I6, I8 and I9 as the tables hold them.
+import { describe, expect, test } from "vitest";
+import {
+  addDelivery,
+  claimIdentity,
+  finishDelivery,
+  openDeliveries,
+} from "../../app/ledger/deliveries.ts";
+import {
+  addEvidence,
+  addGrant,
+  consumeGrant,
+  eventsOf,
+  evidenceOf,
+  record,
+  type GrantRow,
+} from "../../app/ledger/history.ts";
+import type { Ledger } from "../../app/ledger/ledger.ts";
+import {
+  changeMandate,
+  dueLooks,
+  findAnchor,
+  mandateOf,
+  nextLookAt,
+} from "../../app/ledger/mandates.ts";
+import {
+  changeMessage,
+  findMessage,
+  markUnsure,
+  post,
+  takeMessages,
+  touchStatus,
+} from "../../app/ledger/outbox.ts";
+import { armWait, bringForward, claimWait, liveWait, waitsOf } from "../../app/ledger/waits.ts";
+import { dayMs, minuteMs, secondMs } from "../../policies/durations.ts";
+import { historyLimit, type Evidence } from "../../policies/evidence/stall.ts";
+import { anchor, aWait, plant, startAt, type Planted } from "../fakes/ledger.ts";
+import type { Begin } from "./ledger-harness.ts";
+
+export function describeOnce(begin: Begin): void {
+  describeDeliveries(begin);
+  describeWaits(begin);
+  describeOutbox(begin);
+  describeMandates(begin);
+}
+
+const delivery = {
+  connection: "local",
+  guid: "g-1",
+  payload: {
+    kind: "operator",
+    connection: "local",
+    forgeId: "1",
+    number: 1,
+    command: "status",
+    byName: "ada",
+  },
+} as const;
+
+function describeDeliveries(begin: Begin): void {
+  describe("I4: one delivery, one action", () => {
+    test("a delivery is stored once for each connection", async () => {
+      const { ledger } = await begin();
+      const stored = await ledger.write(async (tx) => [
+        await addDelivery(tx, delivery),
+        await addDelivery(tx, delivery),
+        await addDelivery(tx, { ...delivery, connection: "other" }),
+      ]);
+      expect(stored).toEqual([true, false, true]);
+    });
+
+    test("only one may mark it handled", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => addDelivery(tx, delivery));
+      const [open] = await ledger.read((sql) => openDeliveries(sql, startAt, 10));
+      const id = open?.id ?? 0;
+      expect(await ledger.write((tx) => finishDelivery(tx, id, "accepted"))).toBe(true);
+      expect(await ledger.write((tx) => finishDelivery(tx, id, "accepted"))).toBe(false);
+      expect(await ledger.read((sql) => openDeliveries(sql, startAt, 10))).toEqual([]);
+    });
+
+    test("a command is taken once, by whichever way it came", async () => {
+      const { ledger } = await begin();
+      const command = {
+        identity: "local 1 comment 7 0",
+        textIdentity: "local 1 comment 7",
+        conversationId: "r-1#1",
+        name: "do",
+        mandateId: null,
+        bodyHash: "b",
+        commandHash: "c",
+        byId: "1",
+      };
+      const taken = await ledger.write(async (tx) => [
+        await claimIdentity(tx, { ...command, deliveryId: 1 }),
+        await claimIdentity(tx, { ...command, deliveryId: 2 }),
+        await claimIdentity(tx, { ...command, identity: "local 1 comment 7 1", deliveryId: 2 }),
+      ]);
+      expect(taken).toEqual([true, false, true]);
+    });
+  });
+}
+
+async function waiting(ledger: Ledger): Promise<Planted> {
+  return ledger.write(async (tx) => {
+    const planted = await plant(tx, { entry: null });
+    await armWait(tx, { mandateId: planted.id, turnId: null }, aWait);
+    await changeMandate(tx, planted.id, { status: "waiting" });
+    return planted;
+  });
+}
+
+function describeWaits(begin: Begin): void {
+  describe("a wait", () => {
+    test("is there as it was registered, and is looked at when it is due", async () => {
+      const { ledger } = await begin();
+      const { id } = await waiting(ledger);
+      expect(await ledger.read((sql) => liveWait(sql, id))).toMatchObject({
+        ...aWait,
+        state: "armed",
+      });
+      expect(await ledger.read(nextLookAt)).toBe(aWait.dueAt);
+      expect(await ledger.read((sql) => dueLooks(sql, aWait.dueAt - 1, 10))).toEqual([]);
+      expect(await ledger.read((sql) => dueLooks(sql, aWait.dueAt, 10))).toEqual([id]);
+    });
+
+    test("of a mandate takes the place of the one before: one is live", async () => {
+      const { ledger } = await begin();
+      const { id } = await waiting(ledger);
+      const second = { ...aWait, reason: "the release" };
+      await ledger.write((tx) => armWait(tx, { mandateId: id, turnId: null }, second));
+      const waits = await ledger.read((sql) => waitsOf(sql, id));
+      expect(waits.map(({ state, reason }) => [state, reason])).toEqual([
+        ["ended", "the build runs"],
+        ["armed", "the release"],
+      ]);
+    });
+
+    test("3.2: buys exactly one recheck", async () => {
+      const { ledger } = await begin();
+      const { id } = await waiting(ledger);
+      const live = await ledger.read((sql) => liveWait(sql, id));
+      const waitId = live?.id ?? 0;
+      expect(await ledger.write((tx) => claimWait(tx, waitId))).toBe(true);
+      expect(await ledger.write((tx) => claimWait(tx, waitId))).toBe(false);
+    });
+
+    test("I6: is brought forward to now and never back, and its deadline stays", async () => {
+      const { ledger, clock } = await begin();
+      const { id } = await waiting(ledger);
+      clock.at += minuteMs;
+      expect(await ledger.write((tx) => bringForward(tx, id))).toBe(true);
+      clock.at += minuteMs;
+      expect(await ledger.write((tx) => bringForward(tx, id))).toBe(true);
+      const { dueAt, deadlineAt } = (await ledger.read((sql) => liveWait(sql, id))) ?? aWait;
+      expect([dueAt, deadlineAt]).toEqual([startAt + minuteMs, aWait.deadlineAt]);
+      expect(await ledger.read(nextLookAt)).toBe(startAt + minuteMs);
+    });
+  });
+}
+
+function describeOutbox(begin: Begin): void {
+  const message = { key: "result m-1", conversationId: "r-1#1", mandateId: null } as const;
+  const told = { ...message, kind: "tell", payload: { body: "done" } } as const;
+  const sending = { leaseMs: 30 * secondMs, limit: 10 };
+
+  describe("I5: the outbox", () => {
+    test("holds one message for each key", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => plant(tx));
+      expect(await ledger.write((tx) => post(tx, told))).toBe(true);
+      expect(await ledger.write((tx) => post(tx, { ...told, payload: {} }))).toBe(false);
+      const stored = await ledger.read((sql) => findMessage(sql, told.key));
+      expect(stored?.payload).toEqual({ body: "done" });
+    });
+
+    test("gives a message to one sender, and those of a conversation one after the other", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => plant(tx));
+      await ledger.write(async (tx) => {
+        await post(tx, told);
+        await post(tx, { ...told, key: "result m-2" });
+      });
+      const [first, ...others] = await ledger.write((tx) => takeMessages(tx, sending));
+      expect([first?.key, others]).toEqual([told.key, []]);
+      expect(await ledger.write((tx) => takeMessages(tx, sending))).toEqual([]);
+      const sent = { id: first?.id ?? 0, state: "sending" } as const;
+      expect(await ledger.write((tx) => changeMessage(tx, sent, { state: "sent" }))).toBe(true);
+      expect(await ledger.write((tx) => changeMessage(tx, sent, { state: "dead" }))).toBe(false);
+      const next = await ledger.write((tx) => takeMessages(tx, sending));
+      expect(next.map(({ key }) => key)).toEqual(["result m-2"]);
+    });
+
+    test("asks before it sends again what was being sent when its sender vanished", async () => {
+      const { ledger, clock } = await begin();
+      await ledger.write((tx) => plant(tx));
+      await ledger.write((tx) => post(tx, told));
+      await ledger.write((tx) => takeMessages(tx, sending));
+      clock.at += sending.leaseMs;
+      expect(await ledger.write((tx) => markUnsure(tx, 0))).toBe(0);
+      clock.at += 1;
+      expect(await ledger.write((tx) => markUnsure(tx, 0))).toBe(1);
+      expect(await ledger.write((tx) => takeMessages(tx, sending))).toEqual([]);
+    });
+
+    test("draws a status anew at most once per throttle, and never loses the last change", async () => {
+      const { ledger, clock } = await begin();
+      const { id, conversationId } = await ledger.write((tx) => plant(tx));
+      function touch(): Promise<void> {
+        return ledger.write((tx) => touchStatus(tx, { id, conversationId }, 20 * secondMs));
+      }
+      await touch();
+      const [row] = await ledger.write((tx) => takeMessages(tx, sending));
+      const sent = { id: row?.id ?? 0, state: "sending" } as const;
+      const { at: sentAt } = clock;
+      await ledger.write((tx) => changeMessage(tx, sent, { state: "sent", sentAt }));
+      clock.at += secondMs;
+      await touch();
+      await touch();
+      clock.at = sentAt + 20 * secondMs - 1;
+      expect(await ledger.write((tx) => takeMessages(tx, sending))).toEqual([]);
+      clock.at += 1;
+      expect(await ledger.write((tx) => takeMessages(tx, sending))).toHaveLength(1);
+    });
+  });
+}
+
+function receipt(hash: string): Evidence {
+  return { kind: "receipt", hash };
+}
+
+function describeMandates(begin: Begin): void {
+  test("I8: a mandate that has ended never gets another status", async () => {
+    const { ledger } = await begin();
+    for (const end of ["completed", "stopped"] as const) {
+      const { id } = await ledger.write((tx) => plant(tx, { entry: null }));
+      await ledger.write((tx) => changeMandate(tx, id, { status: end }));
+      const { endedAt, lookAt } = await ledger.read((sql) => mandateOf(sql, id));
+      expect([endedAt, lookAt]).toEqual([startAt, null]);
+      const reviving = ledger.write((tx) => changeMandate(tx, id, { status: "queued" }));
+      await expect(reviving).rejects.toThrow("I8");
+    }
+  });
+
+  test("1.2: the anchor is there word for word, and nothing changes it", async () => {
+    const { ledger } = await begin();
+    const { id } = await ledger.write((tx) => plant(tx));
+    expect(await ledger.read((sql) => findAnchor(sql, id))).toMatchObject(anchor);
+    const changing = ledger.write((tx) => tx.run("UPDATE anchor SET text = 'other'"));
+    await expect(changing).rejects.toThrow("immutable");
+  });
+
+  test("1.2: history is only added to", async () => {
+    const { ledger } = await begin();
+    const { id } = await ledger.write((tx) => plant(tx));
+    await ledger.write((tx) => record(tx, "accepted", { mandateId: id, facts: { by: "ada" } }));
+    expect(await ledger.read((sql) => eventsOf(sql, id))).toMatchObject([
+      { kind: "accepted", at: startAt, facts: { by: "ada" } },
+    ]);
+    for (const statement of ["UPDATE event SET kind = 'x'", "DELETE FROM event"]) {
+      await expect(ledger.write((tx) => tx.run(statement))).rejects.toThrow("append-only");
+    }
+  });
+
+  test("I9: what was seen is there once, and no more than 256 of it", async () => {
+    const { ledger } = await begin();
+    const { id } = await ledger.write((tx) => plant(tx));
+    const seen = Array.from({ length: historyLimit }, (_, at) => receipt(`${at}`));
+    function add(known: number, entered: Evidence[]): Promise<void> {
+      const found = { entered, credited: entered.slice(0, 1) };
+      return ledger.write((tx) => addEvidence(tx, { mandateId: id, turnId: 1, known }, found));
+    }
+    await add(0, seen.slice(0, -1));
+    await expect(add(historyLimit - 1, [receipt("0")])).rejects.toThrow("UNIQUE");
+    await add(historyLimit - 1, [receipt("255")]);
+    await expect(add(historyLimit, [receipt("256")])).rejects.toThrow("CHECK");
+    const stored = await ledger.read((sql) => evidenceOf(sql, id));
+    expect(stored.map(({ hash }) => hash)).toEqual(seen.map(({ hash }) => hash));
+    expect(stored.filter(({ credited }) => credited === 1)).toHaveLength(2);
+  });
+
+  test("2.6: a recovery grant is consumed by one turn, within its day", async () => {
+    const { ledger, clock } = await begin();
+    const { id } = await ledger.write((tx) => plant(tx));
+    const grant = { mandateId: id, byName: "ada", expiresAt: startAt + dayMs };
+    function consume(): Promise<GrantRow | undefined> {
+      return ledger.write((tx) => consumeGrant(tx, id));
+    }
+    await ledger.write((tx) => addGrant(tx, { ...grant, turnId: 1 }));
+    expect(await consume()).toMatchObject({ turnId: 1, byName: "ada" });
+    expect(await consume()).toBeUndefined();
+    await ledger.write((tx) => addGrant(tx, { ...grant, turnId: 2 }));
+    clock.at = startAt + dayMs;
+    expect(await consume()).toBeUndefined();
+  });
+}
