@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/mandate.ts";
 import type { TaskProgress } from "../policies/tasks.ts";
 import { sweepHome } from "./disk.ts";
+import { requireGit } from "./git.ts";
 import { endLeftovers, managedOutside } from "./processes.ts";
 import { checkoutOf } from "./repository/checkout.ts";
 import { inspectRepository } from "./repository/inspection.ts";
@@ -149,6 +150,11 @@ export interface Runner {
   kept(): Promise<string[]>;
   /** Takes the checkout of an ended mandate away; `all` also its saved state and what pins its commits. */
   drop(mandateId: string, what: "checkout" | "all"): Promise<void>;
+}
+
+/** The version of git on this machine. Throws Failure `git-too-old`, `spawn-failed`. */
+export function checkGit(): Promise<string> {
+  return requireGit();
 }
 
 /** The runner on this machine: git, checkouts and processes below `home`. */

@@ -24,6 +24,18 @@ export function addDelivery(
   return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
 }
 
+export function findDelivery(
+  sql: Sql,
+  connection: string,
+  guid: string,
+): Promise<DeliveryRow | undefined> {
+  return sql.first<DeliveryRow>(
+    "SELECT * FROM delivery WHERE connection = ? AND guid = ?",
+    connection,
+    guid,
+  );
+}
+
 export function openDeliveries(sql: Sql, now: number, limit: number): Promise<DeliveryRow[]> {
   return sql.all<DeliveryRow>(
     "SELECT * FROM delivery WHERE handled_at IS NULL AND next_at <= ? ORDER BY id LIMIT ?",
@@ -82,12 +94,14 @@ export function claimIdentity(
 export interface TakenCommand {
   readonly bodyHash: string;
   readonly commandHash: string;
+  /** The mandate it made or changed; null where it was refused or is about none. */
+  readonly mandateId: string | null;
 }
 
 /** The commands that were taken from a text before, in its order. */
 export function takenCommands(sql: Sql, textIdentity: string): Promise<TakenCommand[]> {
   return sql.all<TakenCommand>(
-    "SELECT body_hash, command_hash FROM command WHERE text_identity = ? ORDER BY rowid",
+    "SELECT body_hash, command_hash, mandate_id FROM command WHERE text_identity = ? ORDER BY rowid",
     textIdentity,
   );
 }
