@@ -41,16 +41,14 @@ async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
     return;
   }
   await releaseExpired(tx, current, { state: "done" });
-  if (turn !== undefined) {
-    const end = endOf(decision);
-    await settleTurn(
-      tx,
-      host,
-      cutOffTurn({ entry: current, turn, end, isTask: mandate.task !== null }),
-    );
-  } else if (!isTerminal(mandate.status)) {
+  if (decision.do === "give-up" || turn === undefined) {
+    if (isTerminal(mandate.status)) return;
     await block(tx, host, { mandate, reason: "agent-failed", what: decision.what });
+    return;
   }
+  const end = endOf(decision);
+  const isTask = mandate.task !== null;
+  await settleTurn(tx, host, cutOffTurn({ entry: current, turn, end, isTask }));
 }
 
 /** What never began is queued once more, unless the mandate has ended meanwhile: an entry of it would stay (I8). */
@@ -81,12 +79,11 @@ function decide(
   });
 }
 
-function endOf(decision: Exclude<Recovery, { do: "queue-again" }>): TurnEnd {
+function endOf(decision: Exclude<Recovery, { do: "queue-again" | "give-up" }>): TurnEnd {
   switch (decision.do) {
     case "ask-person":
       return { kind: "uncertain", what: decision.what };
     case "recovery-turn":
-    case "give-up":
       return { kind: "died", what: decision.what };
   }
 }

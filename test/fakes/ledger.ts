@@ -91,7 +91,8 @@ function newMandate(now: number): NewMandate {
   };
 }
 
-export function entryOf({ id, conversationId }: Planted, now: number): NewEntry {
+export function entryOf(owner: { id: string; conversationId: string }, now: number): NewEntry {
+  const { id, conversationId } = owner;
   return { mandateId: id, conversationId, kind: "request", availableAt: now, lastRanAt: 0 };
 }
 
