@@ -33,7 +33,7 @@ export const mandate: MandateState = {
   },
 };
 
-const turn: TurnOutcome = {
+export const turn: TurnOutcome = {
   cause: "request",
   end: { kind: "completed" },
   report: null,
