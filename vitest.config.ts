@@ -10,7 +10,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     reporters: ["default", "./test/closing-line.ts"],
     maxWorkers: Math.min(availableParallelism(), workerLimit),
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 120_000,
+    hookTimeout: 60_000,
   },
 });

@@ -4,8 +4,9 @@
 import { randomBytes } from "node:crypto";
 import {
   accessSync,
-  chmodSync,
   constants,
+  existsSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   rmSync,
@@ -39,14 +40,18 @@ export interface Home {
   close(): Promise<void>;
 }
 
+/** A command looks for a moment whether the lock is held; who wants to serve waits that moment out. */
+const probeMs = 1_500;
+
 /**
  * Opens the home; `serve` also takes its lock. Throws Failure: `home-unwritable`, `home-held` (its cause is the
- * Holder), `persistence-unavailable`, `schema-newer`.
+ * Holder), `persistence-unavailable`, `ledger-damaged`, `schema-newer`, `secrets-damaged`.
  */
 export function openHome(options: { settings: Settings; mode: "serve" | "use" }): Home {
   const { home: folder, timing } = options.settings;
   makeHome(folder);
-  const lock = takeLock(join(folder, "serving.lock"));
+  const waitMs = options.mode === "serve" ? probeMs : 0;
+  const lock = takeLock(join(folder, "serving.lock"), waitMs);
   const holder = lock === null ? readHolder(folder) : null;
   if (options.mode === "serve" && lock === null) {
     throw new Failure("home-held", "never", {
@@ -109,24 +114,29 @@ function letGo(folder: string, lock: Lock): void {
 /** Made once per home, readable by its owner alone. */
 function readSecrets(folder: string): Secrets {
   const file = join(folder, "secrets.json");
+  if (!existsSync(file)) makeSecrets(file);
   try {
     return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
-      const message = `${file} is damaged; remove it to have new secrets made`;
-      throw new Failure("secrets-damaged", "never", { message, cause: error });
-    }
+  } catch (cause) {
+    const message = `${file} is damaged; remove it to have new secrets made`;
+    throw new Failure("secrets-damaged", "never", { message, cause });
   }
-  const secrets = {
+}
+
+/** Whole or not at all, however this process ends; where two make them at the same moment the first ones count. */
+function makeSecrets(file: string): void {
+  const secrets: Secrets = {
     markerKey: randomBytes(32).toString("hex"),
     pageToken: randomBytes(32).toString("hex"),
   };
+  const fresh = `${file}.${process.pid}`;
   try {
-    writeFileSync(file, JSON.stringify(secrets), { mode: 0o600, flag: "wx" });
-    chmodSync(file, 0o600);
-  } catch {
-    // Another process made them at the same moment: theirs count.
-    return Secrets.parse(JSON.parse(readFileSync(file, "utf8")));
+    writeFileSync(fresh, JSON.stringify(secrets), { mode: 0o600, flush: true });
+    linkSync(fresh, file);
+  } catch (cause) {
+    if (existsSync(file)) return;
+    throw new Failure("home-unwritable", "later", { message: `${file} cannot be made`, cause });
+  } finally {
+    rmSync(fresh, { force: true });
   }
-  return secrets;
 }

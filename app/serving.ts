@@ -2,13 +2,15 @@
 // them in order; everything that must outlive it is in the ledger.
 
 import { randomInt } from "node:crypto";
-import { cpus, hostname, userInfo } from "node:os";
+import { cpus, hostname } from "node:os";
 import { defaultPolicy, problemLine } from "../policies/policy-file.ts";
+import { taskExample } from "../policies/tasks.ts";
 import type { RepositoryFacts, Runner } from "../runners/runner.ts";
 import { openRunner } from "../runners/runner.ts";
 import type { Person } from "./forge/forge.ts";
+import { openLocalRepositories } from "./forge/local-repositories.ts";
 import { openIssue, writeComment } from "./forge/local-writing.ts";
-import { openLocalForge } from "./forge/local.ts";
+import { operator } from "./forge/operator.ts";
 import { openHome, type Home } from "./home.ts";
 import { hashOf, RunningTurns, type Host } from "./host.ts";
 import { keepHouse } from "./housekeeping.ts";
@@ -34,6 +36,7 @@ export interface Serving {
   readonly repository: RepositoryFacts;
   /** The welcome issue, where this start made it. */
   readonly firstIssue: number | null;
+  /** How each declared task is asked for. */
   readonly tasks: readonly string[];
   readonly isPolicyUncommitted: boolean;
   /** Ends in order: nothing new starts, running turns get their grace, what they did is saved. */
@@ -81,7 +84,7 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
       defaultBranch: repository.defaultBranch,
     }),
   );
-  const owner: Person = { id: "1", name: userInfo().username, isBot: false };
+  const owner = operator();
   let baseUrl: string | null = null;
   const parser = openParser();
   const leases = openLeases({
@@ -104,10 +107,10 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
   const web = await startWeb(webOptions(host, { home, settings, log, owner, repository }));
   opened.push(web);
   baseUrl = web.baseUrl;
-  home.announce(web.url);
+  home.announce(web.baseUrl);
   const row = await home.ledger.read((sql) => repositoryOf(sql, repository.id));
   const { policy, isUncommitted } = await currentPolicy(host, row);
-  const tasks = Object.keys(policy.tasks);
+  const tasks = Object.entries(policy.tasks).map(([name, task]) => taskExample(name, task));
   const firstIssue = await welcome(home.ledger, {
     repository,
     policy,
@@ -148,13 +151,11 @@ interface Parts {
 
 function makeHost(parts: Parts): Host {
   const { settings, home, parser, repository, owner, baseUrl } = parts;
-  const forge = openLocalForge({
+  const forge = openLocalRepositories({
     ledger: home.ledger,
-    repositoryRowId: repository.id,
-    repositoryForgeId: repository.id,
-    baseUrl,
     owner,
     self,
+    pageOf: (forgeId) => (forgeId === repository.id ? baseUrl() : null),
   });
   return {
     ledger: home.ledger,

@@ -1,6 +1,7 @@
 // The first issue of a local repository (spec 8.6): says what can be tried, with a task that is ready to run.
 
 import type { PolicyFile } from "../policies/policy-file.ts";
+import { taskExample } from "../policies/tasks.ts";
 import type { Person } from "./forge/forge.ts";
 import { addIssue, listIssues } from "./ledger/issues.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -25,22 +26,16 @@ export function welcome(ledger: Ledger, newcomer: Newcomer): Promise<number | nu
 }
 
 function bodyFor(policy: PolicyFile, mention: string): string {
-  const tasks = Object.keys(policy.tasks);
+  const tasks = Object.entries(policy.tasks).map(([name, task]) => taskExample(name, task));
   const [first] = tasks;
   if (first === undefined) return withoutTasks(mention);
   return [
     `This repository declares ${tasks.length === 1 ? "a task" : `${tasks.length} tasks`} in \`.holdfast.yml\`.`,
     "Write this as a comment below, on a line of its own:",
-    `    @${mention} run ${example(policy, first)}`,
+    `    @${mention} run ${first}`,
     "Holdfast answers with 👀 and a status comment, works in a checkout of its own, and shows what changed as a branch and a pull request.",
     `\`@${mention} help\` lists what you may ask for, \`@${mention} status\` what is going on.`,
   ].join("\n\n");
-}
-
-function example(policy: PolicyFile, name: string): string {
-  const inputs = Object.entries(policy.tasks[name]?.inputs ?? {});
-  const needed = inputs.filter(([, input]) => input.required).map(([key]) => `${key}=…`);
-  return [name, ...needed].join(" ");
 }
 
 function withoutTasks(mention: string): string {

@@ -194,6 +194,12 @@ export function stepWait(
   };
 }
 
+/** How a task is asked for, with what it cannot do without: `rollout TAG=…`. */
+export function taskExample(name: string, task: Task): string {
+  const needed = Object.entries(task.inputs).filter(([, input]) => input.required);
+  return [name, ...needed.map(([key]) => `${key}=…`)].join(" ");
+}
+
 /** The command on one line, cut to 120 characters, for people. */
 export function stepLabel(step: Step): string {
   const text = (typeof step.run === "string" ? step.run : step.run.join(" ")).trim();

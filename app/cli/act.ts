@@ -6,6 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { formsOf, type Keyword } from "../../policies/commands/commands.ts";
 import { parseComment } from "../../policies/commands/comment.ts";
 import { openIssue, writeComment, type WriteRefusal } from "../forge/local-writing.ts";
+import { operator } from "../forge/operator.ts";
 import type { Home } from "../home.ts";
 import { conversationOf, repositoryOf } from "../ledger/conversations.ts";
 import { addDelivery, findDelivery, takenCommands } from "../ledger/deliveries.ts";
@@ -15,7 +16,7 @@ import { findMandate, listMandates, refreshLook } from "../ledger/mandates.ts";
 import { findMessage, touchStatus } from "../ledger/outbox.ts";
 import { failed, lineOf, misused, printable, said, type Ending } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
-import { chooseRepository, operator } from "./repository.ts";
+import { chooseRepository } from "./repository.ts";
 import { unknownMandate } from "./show.ts";
 
 const patienceMs = 5_000;

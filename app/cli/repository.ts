@@ -1,22 +1,10 @@
-// Who gives commands at this machine, and which repository they are about (spec 7.1).
+// Which repository a command given at this machine is about (spec 7.1).
 
 import { realpathSync } from "node:fs";
-import { userInfo } from "node:os";
 import { resolve, sep } from "node:path";
-import type { Person } from "../forge/forge.ts";
 import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { misused, type Complaint } from "../notices/terminal.ts";
-
-/** Who works at this machine, as the local forge knows them. */
-export function operator(): Person {
-  try {
-    return { id: "1", name: userInfo().username, isBot: false };
-  } catch {
-    // A user id without a name, as in many containers.
-    return { id: "1", name: "operator", isBot: false };
-  }
-}
 
 /** The repository of `--repo`, else the one of the current folder, else the only one. */
 export async function chooseRepository(

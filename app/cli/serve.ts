@@ -8,11 +8,13 @@ import type { Settings } from "../settings.ts";
 /** Resolves when the process was asked to end and everything is saved. */
 export async function local(settings: Settings, path: string): Promise<void> {
   const log = openLog(settings.logLevel, []);
-  const serving = await serveLocal({ settings, path, log });
-  process.stdout.write(greeting(serving, settings.mention));
-  await new Promise<void>((resolve) => {
+  // Listened for from the beginning: whoever asks during the start is obeyed when it is over.
+  const asked = new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
+  const serving = await serveLocal({ settings, path, log });
+  process.stdout.write(greeting(serving, settings.mention));
+  await asked;
   process.stdout.write("\nStopping: running work is saved, nothing is lost.\n");
   await serving.stop();
 }
@@ -36,7 +38,7 @@ function greeting(serving: Serving, mention: string): string {
 
 function thingsToTry(tasks: readonly string[], mention: string): string[] {
   const [first] = tasks;
-  const status = "`holdfast status` in another terminal: what is going on.";
+  const status = "`npx holdfast status` in another terminal: what is going on.";
   if (first === undefined) {
     return [
       "Open issue #1: it shows the four lines of `.holdfast.yml` that make a first task.",
@@ -46,7 +48,7 @@ function thingsToTry(tasks: readonly string[], mention: string): string[] {
   }
   return [
     `Open issue #1 and comment \`@${mention} run ${first}\`.`,
-    `Or from another terminal: \`holdfast comment 1 "@${mention} run ${first}"\`.`,
+    `Or from another terminal: \`npx holdfast comment 1 "@${mention} run ${first}"\`.`,
     status,
   ];
 }

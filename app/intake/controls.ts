@@ -44,8 +44,9 @@ export async function control(tx: Tx, accepted: Accepted, command: Controlling):
   if (!(await fitsNow(tx, mandate, command.name))) {
     return misfit(tx, accepted, { mandate, keyword: command.name, command });
   }
-  const say = await controlOne(tx, accepted, { command, mandate });
-  return { mandateId: mandate.id, say };
+  const answer = await controlOne(tx, accepted, { command, mandate });
+  if (typeof answer !== "string") return refuse(accepted, answer);
+  return { mandateId: mandate.id, say: answer };
 }
 
 function refuse(accepted: Accepted, refusal: Refusal): Outcome {
@@ -90,7 +91,7 @@ async function controlOne(
   tx: Tx,
   accepted: Accepted,
   { command, mandate }: { command: Controlling; mandate: MandateRow },
-): Promise<string> {
+): Promise<string | Refusal> {
   const { host } = accepted;
   const { id } = mandate;
   switch (command.name) {
@@ -274,13 +275,13 @@ async function extend(
   tx: Tx,
   accepted: Accepted,
   { mandate, command }: { mandate: MandateRow; command: Extract<Command, { name: "extend" }> },
-): Promise<string> {
+): Promise<string | Refusal> {
   const { host } = accepted;
   const change =
     "byMs" in command.args
       ? laterDeadline(tx.now, mandate, command.args.byMs)
       : higherCeilings(mandate, command.args.ceilings);
-  if (!change.ok) return refusalNotice(change.refusal, host.mention);
+  if (!change.ok) return change.refusal;
   const isUnblocked = fittingCommands(await fitFacts(tx, mandate))[0] === "extend";
   if (isUnblocked && mandate.status === "blocked") {
     await goOn(tx, accepted, { mandate, kind: "continue", change: change.to });

@@ -17,7 +17,14 @@ import {
   taskNamed,
   type PolicyFile,
 } from "../../policies/policy-file.ts";
-import { beginTask, checkInputs, stepLabel, stepNeeds, type Task } from "../../policies/tasks.ts";
+import {
+  beginTask,
+  checkInputs,
+  stepLabel,
+  stepNeeds,
+  type Task,
+  taskExample,
+} from "../../policies/tasks.ts";
 import { hashOf } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry } from "../ledger/inbox.ts";
@@ -106,7 +113,7 @@ async function asAnswer(
 function planRequest(accepted: Accepted, command: Extract<Command, { name: "do" }>): Plan {
   const { host, policy } = accepted;
   if (host.script === null) {
-    return { ok: false, refusal: { kind: "no-agent", tasks: Object.keys(policy.tasks) } };
+    return { ok: false, refusal: { kind: "no-agent", tasks: taskNames(policy) } };
   }
   const { grant, deadline } = command.args;
   const text = grant === null ? null : grantNamed(policy, grant);
@@ -141,7 +148,7 @@ function planTask(
   const { task: name, inputs, deadline } = command.args;
   const task = taskNamed(policy, name);
   if (task === null) {
-    const tasks = Object.keys(policy.tasks);
+    const tasks = taskNames(policy);
     return { ok: false, refusal: { kind: "unknown-task", task: name, tasks } };
   }
   const refusal = taskRefusal(accepted, { name, task });
@@ -184,6 +191,10 @@ function taskWork(given: {
     task: { name, task, inputs, progress: beginTask(task) },
     grant: null,
   };
+}
+
+function taskNames(policy: PolicyFile): string[] {
+  return Object.entries(policy.tasks).map(([name, task]) => taskExample(name, task));
 }
 
 type Time =
@@ -307,7 +318,7 @@ function workAgain(accepted: Accepted, old: MandateRow): Work | Refusal {
   if (task === null) return { title, nextStep: `begin: ${title}`, task: null, grant };
   const declared = taskNamed(policy, task.name);
   if (declared === null) {
-    return { kind: "unknown-task", task: task.name, tasks: Object.keys(policy.tasks) };
+    return { kind: "unknown-task", task: task.name, tasks: taskNames(policy) };
   }
   const refusal = taskRefusal(accepted, { name: task.name, task: declared });
   if (refusal !== null) return refusal;

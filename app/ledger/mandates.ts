@@ -278,13 +278,17 @@ export async function wakeConversation(tx: Tx, conversationId: string): Promise<
 /** Mandates of the installation for lists, unfinished first, newest first. */
 export function listMandates(
   sql: Sql,
-  filter: { status?: Status; unfinished?: boolean; limit: number },
+  filter: { status?: Status; unfinished?: boolean; repositoryId?: string; limit: number },
 ): Promise<MandateRow[]> {
   const conditions: string[] = [];
   const values: SqlValue[] = [];
   if (filter.status !== undefined) {
     conditions.push("status = ?");
     values.push(filter.status);
+  }
+  if (filter.repositoryId !== undefined) {
+    conditions.push("conversation_id IN (SELECT id FROM conversation WHERE repository_id = ?)");
+    values.push(filter.repositoryId);
   }
   if (filter.unfinished === true) conditions.push("ended_at IS NULL");
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;

@@ -51,9 +51,10 @@ export async function dashboard(
   view: View,
   shown: { filter: string; tasks: TaskView },
 ): Promise<Page> {
-  const rows = await listMandates(sql, { unfinished: true, limit: unfinishedLimit });
+  const here = { repositoryId: view.repository.id };
+  const rows = await listMandates(sql, { ...here, unfinished: true, limit: unfinishedLimit });
   const open = await entriesOf(sql, view, rows);
-  const recent = await listMandates(sql, { limit: unfinishedLimit + finishedLimit });
+  const recent = await listMandates(sql, { ...here, limit: unfinishedLimit + finishedLimit });
   const ended = recent.filter((row) => row.endedAt !== null).slice(0, finishedLimit);
   const done = await entriesOf(sql, view, ended);
   const issues = await listIssues(sql, view.repository.id, issuesLimit);

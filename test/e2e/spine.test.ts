@@ -231,6 +231,24 @@ test("a broken policy file keeps the last good one; where none was good, nothing
   expect(answer).toContain("line 3");
 });
 
+test("what one repository waits for goes on while the home serves another", async () => {
+  const first = makeRepository({ ".holdfast.yml": policy });
+  const early = await openSpine({ source: first.path });
+  const number = await early.issue("Roll it out");
+  await early.say(number, "@holdfast run rollout TAG=v1.0");
+  const after = await early.leave();
+
+  first.git(["tag", "v1.0"]);
+  const second = makeRepository({ ".holdfast.yml": policy });
+  const late = await openSpine({ source: second.path, after });
+  onTestFinished(() => late.close());
+  await late.pass(31 * minuteMs);
+  const done = await only(late, "run rollout");
+  expect(done.status).toBe("completed");
+  expect(first.git(["show", `${done.branch}:ROLLOUT.md`])).toBe("rolled out v1.0");
+  expect(second.git(["branch", "--list", "holdfast/*"])).toBe("");
+});
+
 test("a deadline beyond the maximum is refused with the maximum, not clamped", async () => {
   const { spine } = await spineOf();
   const number = await spine.issue("Long");

@@ -3,9 +3,9 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { openLocalRepositories } from "../../app/forge/local-repositories.ts";
 import { openIssue, writeComment } from "../../app/forge/local-writing.ts";
-import { openLocalForge } from "../../app/forge/local.ts";
 import { RunningTurns, type Host } from "../../app/host.ts";
 import { saveRepository } from "../../app/ledger/conversations.ts";
 import { latestComments, listIssues } from "../../app/ledger/issues.ts";
@@ -22,7 +22,6 @@ import { openRunner } from "../../runners/runner.ts";
 
 const owner = { id: "1", name: "maintainer", isBot: false };
 const self = { id: "2", name: "holdfast", isBot: true };
-const repositoryId = "r1";
 const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
 function nothing(): void {}
@@ -34,12 +33,15 @@ export interface SpineOptions {
   /** A real repository with a commit on `main`. */
   readonly source: string;
   readonly script?: string;
+  /** A home that another spine has left, and the instant at which this one comes; by default a new one. */
+  readonly after?: { readonly home: string; readonly now: number };
 }
 
 /** Opens the spine over a repository; `restart` is a crash: everything but disk and repository is gone. */
 export async function openSpine(options: SpineOptions) {
-  const home = mkdtempSync(join(tmpdir(), "holdfast-spine-"));
-  let now = startAt;
+  const home = options.after?.home ?? mkdtempSync(join(tmpdir(), "holdfast-spine-"));
+  const repositoryId = basename(dirname(options.source)).replace(/\W/g, "-");
+  let now = options.after?.now ?? startAt;
   let requests = 0;
   let host = await start();
 
@@ -55,14 +57,7 @@ export async function openSpine(options: SpineOptions) {
         defaultBranch: "main",
       }),
     );
-    const forge = openLocalForge({
-      ledger,
-      repositoryRowId: repositoryId,
-      repositoryForgeId: repositoryId,
-      baseUrl: () => null,
-      owner,
-      self,
-    });
+    const forge = openLocalRepositories({ ledger, owner, self, pageOf: () => null });
     return {
       ledger,
       forges: new Map([["local", forge]]),
@@ -143,6 +138,12 @@ export async function openSpine(options: SpineOptions) {
     async restart(): Promise<void> {
       await host.ledger.close();
       host = await start();
+    },
+    /** Ends as a process does that was asked to; the home stays for the next one. */
+    async leave(): Promise<{ home: string; now: number }> {
+      await host.running.idle();
+      await host.ledger.close();
+      return { home, now };
     },
     async close(): Promise<void> {
       await host.running.idle();

@@ -2,6 +2,7 @@
 // ends with its process however that dies.
 
 import { DatabaseSync } from "node:sqlite";
+import { Failure } from "../../../policies/failure.ts";
 
 export interface Lock {
   release(): void;
@@ -9,15 +10,16 @@ export interface Lock {
 
 const busy = 5;
 
-/** Takes the lock; null while another process holds it. */
-export function takeLock(file: string): Lock | null {
-  const database = new DatabaseSync(file, { timeout: 0 });
+/** Takes the lock within `waitMs`; null while another process holds it. Throws Failure `home-unwritable` where none can be laid. */
+export function takeLock(file: string, waitMs: number): Lock | null {
+  let database: DatabaseSync | undefined;
   try {
+    database = new DatabaseSync(file, { timeout: waitMs });
     database.exec("BEGIN EXCLUSIVE");
-    return { release: () => database.close() };
-  } catch (error) {
-    database.close();
-    if (error instanceof Error && "errcode" in error && error.errcode === busy) return null;
-    throw error;
+    return { release: () => database?.close() };
+  } catch (cause) {
+    database?.close();
+    if (cause instanceof Error && "errcode" in cause && cause.errcode === busy) return null;
+    throw new Failure("home-unwritable", "later", { message: `${file} cannot be locked`, cause });
   }
 }
