@@ -38,8 +38,9 @@ export function lookAt(facts: LookFacts, now: number): number | null {
 function moverDueAt(facts: LookFacts, now: number): number {
   switch (facts.status) {
     case "waiting":
+      if (missingMover(facts) !== null) return now + lookGraceMs;
       // Under a hold only the deadlines go on; whoever lifts it sets the look anew.
-      return facts.wait === null || facts.isHeld ? Infinity : facts.wait.dueAt;
+      return facts.wait?.state !== "armed" || facts.isHeld ? Infinity : facts.wait.dueAt;
     case "queued":
       return Math.max(facts.entryAt ?? now, now) + lookGraceMs;
     case "running":

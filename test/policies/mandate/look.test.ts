@@ -61,6 +61,12 @@ const times: readonly [string, Partial<LookFacts>, number | null][] = [
   ["waiting: when the wait is due", { status: "waiting", wait: armed }, armed.dueAt],
   ["waiting, held: at its deadline", { status: "waiting", wait: armed, ...held }, armed.deadlineAt],
   ["waiting for a person: at its deadline", { status: "waiting", notice: "open" }, now + hourMs],
+  ["waiting for nothing at all: 30 s from now", { status: "waiting" }, now + late],
+  [
+    "waiting for a person with a used-up wait: at the wait's deadline",
+    { status: "waiting", notice: "open", wait: used },
+    used.deadlineAt,
+  ],
   ["blocked, not yet told: 30 s from now", { status: "blocked", notice: "open" }, now + late],
   ["blocked and told: never", { status: "blocked", notice: "delivered" }, null],
   ["completed: never", { status: "completed" }, null],
