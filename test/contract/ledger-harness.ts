@@ -16,8 +16,8 @@ export interface LedgerHarness {
 export interface Shared {
   /** The same ledger as another process has it. */
   readonly openAgain: () => Ledger;
-  /** Lets other processes claim all that is there, at the same time; gives the entries that each got. */
-  readonly claimElsewhere: (workers: readonly string[]) => Promise<number[][]>;
+  /** Lets other processes claim that many entries each, at the same time; gives the entries that each got. */
+  readonly claimElsewhere: (workers: readonly string[], count: number) => Promise<number[][]>;
 }
 
 export type Begin = () => Promise<LedgerHarness>;

@@ -234,13 +234,12 @@ function describeSharing(begin: Begin): void {
     test("I2: processes that claim at the same time get each entry exactly once", async () => {
       const harness = await begin();
       await harness.ledger.write(async (tx) => {
-        for (let at = 0; at < 60; at += 1) await plant(tx, { number: at % 20 });
+        for (let number = 1; number <= 40; number += 1) await plant(tx, { number });
       });
-      const claimed = await sharedOf(harness).claimElsewhere(["w-1", "w-2"]);
+      const claimed = await sharedOf(harness).claimElsewhere(["w-1", "w-2"], 20);
       expect(claimed.flat().toSorted((a, b) => a - b)).toEqual(
-        Array.from({ length: 60 }, (_, at) => at + 1),
+        Array.from({ length: 40 }, (_, at) => at + 1),
       );
-      for (const one of claimed) expect(one).not.toEqual([]);
     });
   });
 }

@@ -9,7 +9,6 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
-import { Failure } from "../../../policies/failure.ts";
 import type { LedgerHarness, Shared } from "../../contract/ledger-harness.ts";
 import { describeLedger } from "../../contract/ledger.ts";
 import { startAt } from "../../fakes/ledger.ts";
@@ -48,16 +47,16 @@ async function limitPages(ledger: Ledger, count: number): Promise<void> {
 function sharedFile(file: string, clock: { at: number }): Shared {
   return {
     openAgain: () => openSqlite({ file, now: () => clock.at }),
-    claimElsewhere: async (workers) => {
-      const processes = workers.map((worker) => startClaiming(file, worker));
+    claimElsewhere: async (workers, count) => {
+      const processes = workers.map((worker) => startClaiming(file, [worker, String(count)]));
       await Promise.all(processes.map(({ ready }) => ready));
       return Promise.all(processes.map(({ claim }) => claim()));
     },
   };
 }
 
-function startClaiming(file: string, worker: string) {
-  const child = spawn(process.execPath, [claimingProcess, file, worker], {
+function startClaiming(file: string, wanted: readonly string[]) {
+  const child = spawn(process.execPath, [claimingProcess, file, ...wanted], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill());
@@ -90,19 +89,16 @@ describe("a file that is not a ledger of ours", () => {
   });
 
   test.each([
-    ["a folder", (file: string) => mkdirSync(file)],
-    ["no database", (file: string) => writeFileSync(file, "x".repeat(5_000))],
-    ["in a folder that does not exist", () => {}],
-  ])("%s cannot be opened", (what, make) => {
+    ["a folder", "persistence-unavailable", (file: string) => mkdirSync(file)],
+    ["no database", "ledger-damaged", (file: string) => writeFileSync(file, "x".repeat(5_000))],
+    ["in a folder that does not exist", "persistence-unavailable", () => {}],
+  ])("%s: it is refused as %s", (what, code, make) => {
     const folder = temporaryFolder();
     const file = what.startsWith("in")
       ? join(folder, "none", "l.sqlite")
       : join(folder, "l.sqlite");
     make(file);
-    expect(() => open(file)).toThrow(Failure);
-    expect(() => open(file)).toThrow(
-      expect.objectContaining({ code: "persistence-unavailable", retry: "later" }),
-    );
+    expect(() => open(file)).toThrow(expect.objectContaining({ name: "Failure", code }));
   });
 });
 
