@@ -194,6 +194,20 @@ export function stepWait(
   };
 }
 
+/**
+ * Steps whose wait cannot run out: a look that shows nothing new is an attempt (2.4), and the stall limit ends the
+ * mandate first.
+ */
+export function stallingSteps(
+  task: Task,
+  stallLimit: number,
+): { readonly index: number; readonly looks: number }[] {
+  return task.steps.flatMap(({ wait }, index) => {
+    const looks = wait === undefined ? 0 : Math.floor(wait.forMs / wait.everyMs);
+    return looks > stallLimit ? [{ index, looks }] : [];
+  });
+}
+
 /** How a task is asked for, with what it cannot do without: `rollout TAG=…`. */
 export function taskExample(name: string, task: Task): string {
   const needed = Object.entries(task.inputs).filter(([, input]) => input.required);

@@ -4,7 +4,8 @@
 import { styleText } from "node:util";
 import { formatInstant, minuteMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
-import { policyFileName, problemLine } from "../../policies/policy-file.ts";
+import { policyFileName, problemLine, type PolicyFile } from "../../policies/policy-file.ts";
+import { stallingSteps } from "../../policies/tasks.ts";
 import { checkGit, type Runner } from "../../runners/runner.ts";
 import { violations, type Violation } from "../doctor.ts";
 import { openHome, type Home } from "../home.ts";
@@ -157,9 +158,12 @@ function policyChecks(row: RepositoryRow, seen: PolicySeen): Check[] {
   }
   if (problems.length === 0) {
     const count = Object.keys(policy.tasks).length;
-    const what = hasFile ? `${policyFileName} is read, ${count} tasks` : "no file, defaults";
+    const what = hasFile
+      ? `${policyFileName} is read, ${count} ${count === 1 ? "task" : "tasks"}`
+      : "no file, defaults";
     checks.unshift(good(check, what));
     if (policy.limits.cost === null && policy.limits.tokens === null) checks.push(uncapped(check));
+    checks.push(...stallChecks(check, policy));
   }
   return checks;
 }
@@ -167,6 +171,18 @@ function policyChecks(row: RepositoryRow, seen: PolicySeen): Check[] {
 function uncapped(check: string): Check {
   const seen = "neither cost nor tokens has a ceiling";
   return { check, status: "warning", seen, help: "set limits.cost or limits.tokens" };
+}
+
+/** A wait that is longer than its looks may show nothing new would surprise whoever wrote it. */
+function stallChecks(check: string, policy: PolicyFile): Check[] {
+  const { limit } = policy.stall;
+  return Object.entries(policy.tasks).flatMap(([name, task]) =>
+    stallingSteps(task, limit).map(({ index, looks }): Check => {
+      const seen = `step ${index + 1} of ${name} may look ${looks} times, but ${limit} looks in a row that show nothing new block it (stalled)`;
+      const help = "make `every` longer or `for` shorter, or raise stall.limit (at most 100)";
+      return { check, status: "warning", seen, help };
+    }),
+  );
 }
 
 async function invariantChecks(home: Home): Promise<Check[]> {

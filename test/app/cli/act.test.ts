@@ -233,6 +233,14 @@ describe("doctor", () => {
     expect(uncommitted).toEqual(saying("No problem was found."));
   });
 
+  test("a wait that would stall before it runs out is named", async () => {
+    const step = '{ run: "exit 75", wait: { every: 1m, for: 6h } }';
+    const one = installation(`tasks: { poll: { steps: [${step}] } }\n`);
+    await (await one.serve()).stop();
+    const told = await doctor(one.settings, { json: false });
+    expect(told).toEqual(saying("step 1 of poll may look 360 times, but 20 looks in a row"));
+  });
+
   test("problems of the committed policy file come with line and column and end with 1", async () => {
     const one = installation("\ntaks: {}\n");
     await (await one.serve()).stop();
