@@ -52,6 +52,10 @@ const troubles: Readonly<Record<string, readonly [why: string, help: string]>> =
     "the ledger cannot be opened or written (disk full, read-only, or not yours)",
     "see to the disk and to who owns the home folder (HOLDFAST_HOME), then try again",
   ],
+  "ledger-damaged": [
+    "the file ledger.sqlite in the home folder is damaged, or is no ledger at all",
+    "put a backup in its place, or move it away to begin with an empty one",
+  ],
   "schema-newer": [
     "a newer version of Holdfast has written this ledger",
     "use that version, or another home folder (HOLDFAST_HOME)",

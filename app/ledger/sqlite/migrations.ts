@@ -12,9 +12,11 @@ export const schemaVersion = versions.length;
 
 /** Brings the schema up to `schemaVersion`; throws Failure `schema-newer` where the ledger is ahead of the program. */
 export function migrate(database: DatabaseSync): void {
+  // Nothing is written where nothing changes: an up-to-date ledger can be read on a full disk.
+  if (versionOf(database) === schemaVersion) return;
   database.exec("BEGIN IMMEDIATE");
   try {
-    const current = Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
+    const current = versionOf(database);
     if (current > schemaVersion) {
       throw new Failure("schema-newer", "never", {
         message: `the ledger has schema ${current}, this program knows ${schemaVersion}`,
@@ -28,4 +30,8 @@ export function migrate(database: DatabaseSync): void {
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+function versionOf(database: DatabaseSync): number {
+  return Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
 }

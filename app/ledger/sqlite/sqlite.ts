@@ -11,6 +11,8 @@ const groupLimit = 64;
 const busyTimeoutMs = 5_000;
 /** SQLITE_BUSY, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: the disk's fault, not the statement's. */
 const unwritable = new Set([5, 8, 10, 13, 14]);
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+const damaged = new Set([11, 26]);
 
 interface Waiting {
   change: (tx: Tx) => Promise<unknown>;
@@ -31,26 +33,29 @@ export interface SqliteOptions {
   now: () => number;
 }
 
-/** Opens the ledger and brings its schema up to date. Rejects a newer schema and a file that cannot be opened. */
+/**
+ * Opens the ledger and brings its schema up to date. Throws Failure `schema-newer`, `ledger-damaged` for a file that is
+ * no database, `persistence-unavailable` for one that cannot be opened or brought up to date.
+ */
 export function openSqlite(options: SqliteOptions): SqliteLedger {
-  const database = openDatabase(options.file);
-  migrate(database);
-  return new SqliteLedger(database, options);
+  try {
+    const database = openDatabase(options.file);
+    migrate(database);
+    return new SqliteLedger(database, options);
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    const isDamaged = damaged.has(codeOf(cause));
+    throw new Failure(isDamaged ? "ledger-damaged" : "persistence-unavailable", "later", {
+      message: `the ledger ${options.file} cannot be opened`,
+      cause,
+    });
+  }
 }
 
 function openDatabase(file: string): DatabaseSync {
-  try {
-    const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
-    database.exec(
-      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-    );
-    return database;
-  } catch (error) {
-    throw new Failure("persistence-unavailable", "later", {
-      message: `the ledger ${file} cannot be opened`,
-      cause: error,
-    });
-  }
+  const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
+  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  return database;
 }
 
 export class SqliteLedger implements Ledger {
@@ -177,8 +182,12 @@ export class SqliteLedger implements Ledger {
 }
 
 function isUnwritable(error: unknown): boolean {
-  const code = error instanceof Error && "errcode" in error ? Number(error.errcode) : 0;
-  return unwritable.has(code & 0xff);
+  return unwritable.has(codeOf(error));
+}
+
+/** SQLite's primary result code; 0 for what it did not throw. */
+function codeOf(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
 function failureOf(error: unknown): unknown {
