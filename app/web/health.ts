@@ -16,8 +16,8 @@ interface Line {
   readonly isGood: boolean;
 }
 
-export async function healthPage(sql: Sql, view: View): Promise<Page> {
-  const lines = linesOf(await healthOf(sql), view);
+export async function healthPage(sql: Sql, view: View, isWritable: boolean): Promise<Page> {
+  const lines = [ledgerLine(isWritable), ...linesOf(await healthOf(sql), view)];
   const isGood = lines.every((line) => line.isGood);
   const state = isGood
     ? html`<span class="badge completed">Good</span> Everything that waits has what moves it on.`
@@ -31,6 +31,14 @@ export async function healthPage(sql: Sql, view: View): Promise<Page> {
     </div>
   </div>`;
   return { title: "Health", body };
+}
+
+/** Without writes nothing moves on, however good the rest looks (2.1: `persistence-unavailable`). */
+function ledgerLine(isGood: boolean): Line {
+  const value = isGood
+    ? "takes writes"
+    : "cannot be written (disk full or read-only?): everything is held until it can";
+  return { name: "Ledger", value, isGood };
 }
 
 function linePart({ name, value, isGood }: Line): Html {
@@ -65,11 +73,17 @@ export function alive(): HttpAnswer {
 /** The ledger takes writes. */
 export async function ready(ledger: Ledger, log: Log): Promise<HttpAnswer> {
   const headers = { "content-type": "text/plain" };
+  if (await takesWrites(ledger, log)) return { status: 200, headers, body: "ready\n" };
+  return { status: 503, headers, body: "persistence-unavailable\n" };
+}
+
+/** Tried, not guessed; why it does not is for the log. */
+export async function takesWrites(ledger: Ledger, log: Log): Promise<boolean> {
   try {
     await ledger.write(proveWritable);
-    return { status: 200, headers, body: "ready\n" };
+    return true;
   } catch (error) {
     log.warn({ error }, "the ledger cannot be written");
-    return { status: 503, headers, body: "persistence-unavailable\n" };
+    return false;
   }
 }

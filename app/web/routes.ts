@@ -23,7 +23,7 @@ import { conversationPage, emptyDraft, newIssuePage, type Draft } from "./conver
 import { dashboard, type TaskView } from "./dashboard.ts";
 import { keepDiffs, type ReadDiff } from "./diff.ts";
 import { watchChanges, type Changes } from "./events.ts";
-import { alive, healthPage, ready } from "./health.ts";
+import { alive, healthPage, ready, takesWrites } from "./health.ts";
 import { html } from "./html.ts";
 import { pageAnswer, problemAnswer, seeOther, type Page, type View } from "./page.ts";
 import { recordPage } from "./record.ts";
@@ -123,7 +123,10 @@ function pageRoutes(site: Site): Route[] {
       return show(site, (view) => newIssuePage(emptyDraft(given), view));
     }),
     post("/new", (_, draft) => openIssue(site, draft)),
-    get("/health", () => show(site, (view) => ledger.read((sql) => healthPage(sql, view)))),
+    get("/health", async () => {
+      const isWritable = await takesWrites(ledger, log);
+      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, isWritable)));
+    }),
     get("/healthz", alive),
     get("/readyz", () => ready(ledger, log)),
     get("/events", () => site.changes.events()),
