@@ -37,6 +37,13 @@ export const needs = {
       return answer(path) === "" ? null : path;
     },
   },
+  strace: {
+    name: "strace",
+    packageName: "strace",
+    usedFor: "the proof that what is acknowledged is on the disk",
+    isRequired: false,
+    find: () => (answer("strace") === "" ? null : "strace"),
+  },
 } as const satisfies Record<string, Need>;
 
 /** What to call a need by. Where it is missing CI fails here; a newcomer's test says how to get it. */
