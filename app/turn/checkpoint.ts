@@ -93,8 +93,8 @@ async function apply(tx: Tx, host: Host, applied: Applied): Promise<void> {
   const known = (await evidenceOf(tx, mandate.id)).length;
   await addEvidence(tx, { mandateId: mandate.id, turnId, known }, settlement);
   await applyWait(tx, mandate.id, { turnId, change: settlement.wait });
-  // A new plan takes the place of an older one: a mandate never has two continuations.
-  await dropEntries(tx, mandate.id, ["continuation", "recheck"]);
+  // A new plan takes the place of an older one: no second continuation, no publish of older work.
+  await dropEntries(tx, mandate.id, ["continuation", "recheck", "publish"]);
   await planEntry(tx, mandate, settlement);
   const hasEntry = (await queuedEntries(tx, mandate.id)).length > 0;
   await changeMandate(tx, mandate.id, {
