@@ -1,5 +1,6 @@
-// The simulation within the test command (spec 8.4): some dozens of seeds, those that found something, and the
-// mutants, which prove that it would see what it looks for. Many more, with every crash point met, on demand: `npm run sim -- --seeds 2000`.
+// The simulation within the test command (spec 8.4): some dozens of seeds, those that found something,
+// and the mutants, which prove that it would see what it looks for. Many more seeds, with every crash
+// point met, on demand: `npm run sim -- --seeds 2000`.
 
 import { expect, test } from "vitest";
 import { mutants } from "./faults.ts";
