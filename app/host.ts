@@ -51,7 +51,7 @@ export type CancelCause = "stop" | "drain" | "deadline" | "lease";
 
 interface Running {
   readonly controller: AbortController;
-  readonly done: Promise<void>;
+  done: Promise<void>;
   cause: CancelCause | null;
 }
 
@@ -70,23 +70,25 @@ export class RunningTurns {
   /** Starts work for a mandate; it must not reject. */
   start(mandateId: string, work: (turn: TurnHandle) => Promise<void>): void {
     const controller = new AbortController();
+    const turn: Running = { controller, done: Promise.resolve(), cause: null };
     const handle: TurnHandle = {
       signal: controller.signal,
-      cause: () => this.#turns.get(mandateId)?.cause ?? null,
-      cancel: (cause) => this.cancel(mandateId, cause),
+      cause: () => turn.cause,
+      cancel: (cause) => cancelTurn(turn, cause),
     };
-    const done = Promise.resolve()
+    // A turn that lost its lease may end after the next one of its mandate began: it takes only itself away.
+    turn.done = Promise.resolve()
       .then(() => work(handle))
-      .finally(() => this.#turns.delete(mandateId));
-    this.#turns.set(mandateId, { controller, done, cause: null });
+      .finally(() => {
+        if (this.#turns.get(mandateId) === turn) this.#turns.delete(mandateId);
+      });
+    this.#turns.set(mandateId, turn);
   }
 
   /** Ends the running turn of a mandate; the first cause stands. */
   cancel(mandateId: string, cause: CancelCause): void {
     const turn = this.#turns.get(mandateId);
-    if (turn === undefined) return;
-    turn.cause ??= cause;
-    turn.controller.abort();
+    if (turn !== undefined) cancelTurn(turn, cause);
   }
 
   cancelAll(cause: CancelCause): void {
@@ -105,4 +107,9 @@ export interface TurnHandle {
   readonly signal: AbortSignal;
   cause(): CancelCause | null;
   cancel(cause: CancelCause): void;
+}
+
+function cancelTurn(turn: Running, cause: CancelCause): void {
+  turn.cause ??= cause;
+  turn.controller.abort();
 }

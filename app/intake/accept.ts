@@ -16,6 +16,7 @@ import {
 } from "../ledger/conversations.ts";
 import {
   finishDelivery,
+  nameOutcome,
   takenCommands,
   openDeliveries,
   postponeDelivery,
@@ -161,6 +162,8 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
   const about = await conversationKind(host, ref, number);
   const policy = await currentPolicy(host, repository);
   await commit(host, async (tx) => {
+    // Whoever finishes it first writes all it causes; anybody else writes nothing (I4).
+    if (!(await finishDelivery(tx, delivery.id, "accepting"))) return;
     const conversation = await ensureConversation(tx, repository, { number, kind: about });
     const identity = `${ref.connection} ${ref.forgeId} ${said.text.kind} ${said.text.id}`;
     const accepted: Accepted = {
@@ -176,7 +179,7 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
       policyState: policy,
     };
     const outcome = await conclude(tx, accepted, { parsing, isEdit: said.isEdit });
-    await finishDelivery(tx, delivery.id, outcome);
+    await nameOutcome(tx, delivery.id, outcome);
   });
 }
 

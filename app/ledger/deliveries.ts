@@ -55,6 +55,11 @@ export async function finishDelivery(tx: Tx, id: number, outcome: string): Promi
   return count === 1;
 }
 
+/** The word kept with a delivery that was just finished. */
+export async function nameOutcome(tx: Tx, id: number, outcome: string): Promise<void> {
+  await update(tx, "delivery", { set: { outcome }, where: { id } });
+}
+
 export async function postponeDelivery(
   tx: Tx,
   delivery: DeliveryRow,

@@ -9,9 +9,9 @@ const keyEnd = keyLine.replace("BEGIN", "END");
 
 test.each([
   ["a known secret, each time", "s3cret-1 and s3cret-1", "[secret] and [secret]"],
-  ["a GitHub token", `x gh${"p"}_${letters} y`, "x [secret] y"],
-  ["an installation token", `gh${"s"}_${letters}`, "[secret]"],
-  ["a fine-grained token", `github_${"pat"}_${letters}`, "[secret]"],
+  ["a GitHub token", `x ${["ghp", letters].join("_")} y`, "x [secret] y"],
+  ["an installation token", ["ghs", letters].join("_"), "[secret]"],
+  ["a fine-grained token", ["github_pat", letters].join("_"), "[secret]"],
   ["a header", `authorization: Bearer ${letters}`, "authorization: [secret]"],
   ["a private key", `a\n${keyLine}\n${letters}\n${keyEnd}\nb`, "a\n[secret]\nb"],
   [
