@@ -10,6 +10,7 @@ const words: Readonly<Record<string, string>> = {
   "disk-full": "the disk is full",
   "read-only": "the data folder cannot be written",
   "git-failed": "git could not read the repository or write the working copy",
+  "foreign-owner": "the repository belongs to another account",
   "git-too-old": "the installed git is too old",
   "spawn-failed": "a program could not be started",
   "checkout-changed": "something changed the working copy while it was being read",

@@ -37,7 +37,10 @@ const hardening = [
   "http.followRedirects=false",
 ];
 
-/** Stdout of one git command. Throws Failure `git-failed`, `git-timeout`, `cancelled`, `output-limit`, `disk-full`, `read-only`. */
+/**
+ * Stdout of one git command. Throws Failure `git-failed`, `git-timeout`, `cancelled`, `output-limit`, `disk-full`,
+ * `read-only`, `foreign-owner`.
+ */
 export async function git(options: GitOptions): Promise<Buffer> {
   assert(isAbsolute(options.gitDir), "a git dir is absolute");
   const protocol = `protocol.file.allow=${options.allowLocal === true ? "always" : "never"}`;
@@ -102,6 +105,7 @@ function codeOf(result: ExecResult): [string, Retry] {
 function complaintOf(stderr: string): [string, Retry] {
   if (/No space left on device|Disk quota exceeded/.test(stderr)) return ["disk-full", "later"];
   if (/Read-only file system/.test(stderr)) return ["read-only", "never"];
+  if (/detected dubious ownership/.test(stderr)) return ["foreign-owner", "never"];
   return ["git-failed", "later"];
 }
 

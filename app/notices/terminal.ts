@@ -69,6 +69,10 @@ const troubles: Readonly<Record<string, readonly [why: string, help: string]>> =
     "the repository does not say which branch is its default one",
     "check a branch out, `git switch main` for example",
   ],
+  "foreign-owner": [
+    "the repository belongs to another account, and git refuses to read it for this one",
+    "run Holdfast as its owner, or give the repository to this account with `chown -R`",
+  ],
   "git-failed": [
     "git could not read the repository",
     "see whether it is still at its place and whether `git log` works there",
