@@ -8,7 +8,7 @@ import { violations } from "../../app/doctor.ts";
 import { turnsOf } from "../../app/ledger/turns.ts";
 import { waitsOf } from "../../app/ledger/waits.ts";
 import { holdfast } from "../app/cli/holdfast.ts";
-import { mountSmallDisk } from "./mount.ts";
+import { mountSmallDisk } from "./as-root.ts";
 import {
   linesOf,
   longTestMs,

@@ -19,7 +19,7 @@ import { checkoutOf } from "../../runners/repository/checkout.ts";
 import { makeRepository, temporaryFolder, type TestRepository } from "../fakes/repository.ts";
 
 const program = fileURLToPath(new URL("../../app/main.ts", import.meta.url));
-const patienceMs = 60_000;
+const patienceMs = 90_000;
 const lookMs = 25;
 /** For tests that start several processes, on a machine that has other work. */
 export const longTestMs = 150_000;
@@ -45,7 +45,9 @@ export const quickTiming = {
 
 export interface BenchOptions {
   /** The policy file as JSON, which is YAML. */
-  readonly policy: object;
+  readonly policy?: object;
+  /** By default a fresh one with the policy file. */
+  readonly repository?: TestRepository;
   readonly home?: string;
   readonly timing?: Partial<typeof quickTiming>;
 }
@@ -79,13 +81,10 @@ export interface Product {
 export type Bench = ReturnType<typeof openBench>;
 
 /** A home, a repository with this policy file, and the processes that were started on them. */
-export function openBench({
-  policy,
-  timing,
-  home = join(temporaryFolder(), "home"),
-}: BenchOptions) {
+export function openBench(options: BenchOptions) {
+  const { policy = {}, timing, home = join(temporaryFolder(), "home") } = options;
   const files = { ".holdfast.yml": JSON.stringify(policy), "README.md": "hello\n" };
-  const repository = makeRepository(files);
+  const repository = options.repository ?? makeRepository(files);
   const products: Product[] = [];
   onTestFinished(async () => {
     for (const product of products) await product.kill();

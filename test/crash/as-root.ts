@@ -1,5 +1,5 @@
-// File systems of a test's own (spec 8.4: disk full, read-only home). Mounting needs root: without it CI fails, and a
-// newcomer's run says what was skipped.
+// What only root can arrange for a test (spec 8.4: disk full, read-only home): file systems of its own, foreign owners.
+// Without root CI fails, and a newcomer's run says what was skipped.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
@@ -27,7 +27,17 @@ function mount(context: TestContext, at: { args: readonly string[]; folder: stri
     onTestFinished(() => void spawnSync("umount", ["--lazy", at.folder]));
     return;
   }
-  const why = `a file system of its own cannot be mounted: run the tests as root (${(stderr ?? "").trim()})`;
+  needRoot(context, `a file system of its own cannot be mounted (${(stderr ?? "").trim()})`);
+}
+
+/** Gives a folder with all that is in it to an account that is not this one. */
+export function giveAway(context: TestContext, folder: string): void {
+  const { status } = spawnSync("chown", ["-R", "65534", folder]);
+  if (status !== 0) needRoot(context, "a folder cannot be given to another account");
+}
+
+function needRoot(context: TestContext, what: string): void {
+  const why = `${what}: run the tests as root`;
   if (process.env["CI"] === "true") throw new Error(why);
   context.skip(why);
 }
