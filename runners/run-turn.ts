@@ -14,6 +14,7 @@ import { endLeftovers } from "./processes.ts";
 import {
   checkoutOf,
   ensureCheckout,
+  isInPlace,
   refreshAgentRefs,
   saveState,
   type Checkout,
@@ -40,7 +41,20 @@ export interface Bench {
   readonly host: TurnHost;
 }
 
+const unsaved = {
+  fingerprintAfter: null,
+  fingerprintAll: null,
+  savedCommit: null,
+  events: ["state-not-saved"],
+};
+
 const isolation = "process group with a clean environment, no sandbox";
+
+// A step that succeeded never runs again, so that its lost files must not pass for an empty result.
+const workIsGone: TurnEnd = {
+  kind: "step-failed",
+  what: "the working copy with the files of its finished steps is gone, and they were not saved",
+};
 
 export async function runTurn(
   place: WorkPlace,
@@ -54,6 +68,7 @@ export async function runTurn(
   } catch (error) {
     return unprepared(endOf(error, host, "preparing"));
   }
+  if (prepared.how === "created" && hasDoneSteps(request)) return unprepared(workIsGone);
   await host.phase("working");
   await host.workBegins();
   const { privateHome } = prepared;
@@ -99,6 +114,10 @@ async function headCommit(mirror: Mirror, branch: string): Promise<string> {
   throw new Failure("no-commits", "later", { message });
 }
 
+function hasDoneSteps({ work: asked }: TurnRequest): boolean {
+  return asked.kind === "task" && asked.state.progress.some(({ state }) => state === "succeeded");
+}
+
 async function work(bench: Bench): Promise<Worked> {
   const { request } = bench;
   switch (request.work.kind) {
@@ -125,6 +144,7 @@ async function save(ended: {
   };
   try {
     await endLeftovers(checkout);
+    if (!(await isInPlace(checkout))) return { ...known, ...unsaved, end: gone(worked) };
     const after = await fingerprint(checkout, { untracked: request.untracked });
     const saved = await saveState(checkout);
     const restored = prepared.how === "restored" ? ["checkout-restored"] : [];
@@ -137,15 +157,13 @@ async function save(ended: {
     };
   } catch (error) {
     const end = worked.end.kind === "completed" ? endOf(error, ended.host, "running") : worked.end;
-    return {
-      ...known,
-      end,
-      fingerprintAfter: null,
-      fingerprintAll: null,
-      savedCommit: null,
-      events: ["state-not-saved"],
-    };
+    return { ...known, ...unsaved, end };
   }
+}
+
+/** Nothing of what now stands at the checkout's place is the step's work: it may be a link to anywhere. */
+function gone({ end }: Worked): TurnEnd {
+  return end.kind === "completed" ? workIsGone : end;
 }
 
 function unprepared(end: TurnEnd): TurnResult {

@@ -94,7 +94,7 @@ export async function ensureCheckout(
   // Written when the rest is there, so that a making cut off by a crash begins again.
   const hasShadow = existsSync(join(checkout.gitDir, "info/attributes"));
   if (hasShadow) await removeLocks(checkout.gitDir);
-  if ((await exists(checkout.workTree)) && !(await isForeign(checkout))) return "kept";
+  if (await isInPlace(checkout)) return "kept";
   const state = hasShadow ? await resolve(checkout, checkout.stateRef) : null;
   if (state === null) {
     await createCheckout(checkout, origin);
@@ -162,6 +162,11 @@ export async function isForeign(checkout: Checkout): Promise<boolean> {
   if (!(await exists(checkout.workTree))) return false;
   const noted = readPlain(placeFile(checkout), 1_000)?.toString("utf8");
   return noted !== (await placeOf(checkout.workTree));
+}
+
+/** True while the folder that this host made stands at the checkout's place. */
+export async function isInPlace(checkout: Checkout): Promise<boolean> {
+  return (await exists(checkout.workTree)) && !(await isForeign(checkout));
 }
 
 /** The commit the checkout was made from. */
