@@ -33,7 +33,8 @@ export async function publishEntry(host: Host, context: ClaimedEntry): Promise<v
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     host.log.warn({ mandate: context.mandate.id, error }, "publishing failed");
-    await commit(host, (tx) => again(tx, host, context));
+    const isLost = error.code === "checkout-lost";
+    await commit(host, (tx) => (isLost ? lose(tx, host, context) : again(tx, host, context)));
     return;
   }
   await commit(host, (tx) => conclude(tx, host, { context, published }));
@@ -153,6 +154,15 @@ async function refuse(
       ? `these files may not be published: ${files}`
       : `the branch ${mandate.branch} was moved by somebody else`;
   await block(tx, host, { mandate, reason: "publish-refused", what });
+}
+
+/** The disk it was on is gone (5.1): trying again finds nothing, and an empty result would hide it. */
+async function lose(tx: Tx, host: Host, { claim }: ClaimedEntry): Promise<void> {
+  await finishClaim(tx, claim);
+  const mandate = await unfinished(tx, claim.mandateId);
+  if (mandate === null) return;
+  const what = "what it had made is no longer on this machine, so nothing was published";
+  await block(tx, host, { mandate, reason: "checkout-failed", what });
 }
 
 /** The repository or forge did not take it this time: the same publish again, three failures in a row block. */

@@ -1,14 +1,15 @@
 // Publishes a mandate's work (spec 5.8): what policy lets out, as one commit with its co-author, on its own branch.
 
 import { matchesGlob } from "node:path";
+import { Failure } from "../../policies/failure.ts";
 import type { PublishOutcome, PublishRequest, WorkPlace } from "../runner.ts";
 import { checkoutOf, ensureCheckout } from "./checkout.ts";
-import { openMirror } from "./mirror.ts";
+import { openMirror, resolve } from "./mirror.ts";
 import { publish, type Change } from "./publish.ts";
 
 const bot = { name: "Holdfast", email: "holdfast@localhost" };
 
-/** Safe to repeat; throws Failure where the outcome is not known. */
+/** Safe to repeat; throws Failure where the outcome is not known, and `checkout-lost` where its work is nowhere here. */
 export async function publishWork(
   place: WorkPlace,
   request: PublishRequest,
@@ -17,6 +18,11 @@ export async function publishWork(
   const checkout = checkoutOf({ home: place.home, mandateId });
   const mirror = await openMirror({ home: place.home, repositoryId: repository.id });
   await ensureCheckout(checkout, { mirror, base: baseCommit });
+  // Every turn saves its state: without one the checkout is a fresh one, and to publish it would call its work empty.
+  if ((await resolve(checkout, checkout.stateRef)) === null) {
+    const message = `neither the checkout nor a saved state of ${mandateId} is left`;
+    throw new Failure("checkout-lost", "never", { message });
+  }
   const published = await publish({
     checkout,
     target: repository.source,

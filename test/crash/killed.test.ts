@@ -1,6 +1,7 @@
 // What a SIGKILL leaves behind, state by state (spec 2.5, 3.1, 3.2, 5.6, 8.4): a wait, a running step that may not be
 // repeated, one that may. The process is the real one; nothing but its home outlives it.
 
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { violations } from "../../app/doctor.ts";
@@ -158,6 +159,38 @@ test(
     expect(calls).toMatchObject([{ step: 0, finishedAt: null }]);
     expect(await bench.told(blocked)).toEqual([]);
     expect(await bench.told(/is done/)).toHaveLength(1);
+  },
+  longTestMs,
+);
+
+test(
+  "work that was lost before it was published is said to be lost, not empty",
+  async () => {
+    const traces = traceFolder();
+    const go = `${JSON.stringify(traces)}/go`;
+    const run = `echo new > new.txt; until [ -e ${go} ]; do sleep 0.1; done`;
+    const bench = openBench({ policy: { tasks: { slow: { steps: [{ run }] } } } });
+    const first = await bench.start();
+    await first.say(welcomeIssue, "@holdfast run slow");
+    await mandateIn(bench, "run slow", "running");
+    await first.say(welcomeIssue, "@holdfast pause");
+    await until("the pause is laid", async () =>
+      bench.read((sql) => sql.first("SELECT 1 AS one FROM hold")),
+    );
+    writeFileSync(join(traces, "go"), "");
+    const { id } = await mandateIn(bench, "run slow", "queued");
+    await first.kill();
+    for (const name of ["work", "shadow"]) rmSync(join(bench.home, name), { recursive: true });
+
+    const second = await bench.start();
+    await second.say(welcomeIssue, "@holdfast resume");
+    expect((await mandateIn(bench, "run slow", "blocked")).reason).toBe("checkout-failed");
+    await untilAllIsTold(bench);
+    const [notice, ...more] = await bench.told(blocked);
+    expect(notice).toContain("no longer on this machine");
+    expect(notice).toContain(`continue ${id}`);
+    expect(more).toEqual([]);
+    expect(bench.branches()).toBe("");
   },
   longTestMs,
 );
