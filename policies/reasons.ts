@@ -23,7 +23,10 @@ export const reasons = {
   "depth-exhausted": { sentence: "work was handed on more often than allowed", wayOut: "continue" },
   "budget-exhausted": { sentence: "it used up a ceiling that was set for it", wayOut: "extend" },
   "agent-blocked": { sentence: "the agent says it cannot go on without a person", wayOut: "reply" },
-  "agent-failed": { sentence: "the agent or task failed three times in a row", wayOut: "continue" },
+  "agent-failed": {
+    sentence: "the agent or task failed and is not tried again by itself",
+    wayOut: "continue",
+  },
   "checkout-failed": {
     sentence: "no working copy of the repository could be made",
     wayOut: "continue",
@@ -46,7 +49,7 @@ export const reasons = {
     wayOut: "mend-policy",
   },
   "publish-refused": {
-    sentence: "its result could not be published twice in a row",
+    sentence: "its result could not be published",
     wayOut: "continue",
   },
   "hook-denied": { sentence: "a policy hook of the operator denied it", wayOut: "continue" },

@@ -33,3 +33,8 @@ test.each(reasonCodes)("%s is one plain sentence of its own", (code) => {
   expect(sentence).toMatch(/^[a-z][^\n]{10,100}[^.\s]$/);
   expect(reasonCodes.filter((other) => reasons[other].sentence === sentence)).toEqual([code]);
 });
+
+test("no sentence counts attempts: a task's failed step and a refused file block at the first", () => {
+  const sentences = reasonCodes.map((code) => reasons[code].sentence);
+  expect(sentences.filter((sentence) => /\b(?:twice|times)\b/.test(sentence))).toEqual([]);
+});
