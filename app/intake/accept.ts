@@ -7,6 +7,7 @@ import { mayHoldCommand } from "../../policies/commands/comment.ts";
 import type { EventText } from "../../policies/events.ts";
 import type { PolicyFile } from "../../policies/policy-file.ts";
 import type { Person } from "../forge/forge.ts";
+import { levelOf, operatorId } from "../forge/permission.ts";
 import { forgeOf, hashOf, type Host } from "../host.ts";
 import {
   ensureConversation,
@@ -135,7 +136,7 @@ async function acceptOperator(
     ref: { connection, forgeId },
     number,
     text: { kind: "operator", id: delivery.guid, url: "", body },
-    author: { id: "operator", name: byName, isBot: false },
+    author: { id: operatorId, name: byName, isBot: false },
     isEdit: false,
   });
 }
@@ -157,7 +158,8 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
     await finish(host, delivery, "unknown-repository");
     return;
   }
-  const level = await levelOf(host, repository, said.author.id);
+  const forge = forgeOf(host, repository.connection);
+  const level = await levelOf(forge, repository, said.author.id);
   const parsing = level === "none" ? null : await host.parse(said.text.body);
   const about = await conversationKind(host, ref, number);
   const policy = await currentPolicy(host, repository);
@@ -181,11 +183,6 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
     const outcome = await conclude(tx, accepted, { parsing, isEdit: said.isEdit });
     await nameOutcome(tx, delivery.id, outcome);
   });
-}
-
-async function levelOf(host: Host, repository: RepositoryRow, authorId: string): Promise<Level> {
-  if (authorId === "operator") return "admin";
-  return forgeOf(host, repository.connection).permissionOf(repository, authorId);
 }
 
 async function conversationKind(

@@ -8,6 +8,7 @@ import type { TaskState, TurnEnd } from "../../policies/mandate/mandate.ts";
 import { permissionFor } from "../../policies/policy-file.ts";
 import type { TaskProgress } from "../../policies/tasks.ts";
 import type { CallRecord, TurnResult, Work } from "../../runners/runner.ts";
+import { levelOf } from "../forge/permission.ts";
 import { forgeOf, hashOf, type Host, type TurnHandle } from "../host.ts";
 import { consumeGrant, record } from "../ledger/history.ts";
 import { finishClaim, isLive, StaleClaim, type Claim } from "../ledger/inbox.ts";
@@ -26,7 +27,7 @@ export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Prom
   const lease = host.leases.hold(claim, () => turn.cancel("lease"));
   try {
     const context = await host.ledger.read((sql) => claimedEntry(sql, claim));
-    const level = await levelOf(host, context);
+    const level = await levelNow(host, context);
     if (level !== null && !isAtLeast(level, neededLevel(context.mandate))) {
       await commit(host, (tx) => revoke(tx, host, context));
     } else if (claim.kind === "publish") {
@@ -44,10 +45,11 @@ export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Prom
 }
 
 /** The author's level now; null when the forge cannot say, which is a passing trouble and takes no right away (1.7). */
-async function levelOf(host: Host, context: ClaimedEntry): Promise<Level | null> {
+async function levelNow(host: Host, context: ClaimedEntry): Promise<Level | null> {
   const { repository, mandate } = context;
   try {
-    return await forgeOf(host, repository.connection).permissionOf(repository, mandate.actorId);
+    const forge = forgeOf(host, repository.connection);
+    return await levelOf(forge, repository, mandate.actorId);
   } catch (error) {
     host.log.warn({ mandate: context.mandate.id, error }, "permission could not be read");
     return null;

@@ -222,6 +222,9 @@ test("a broken policy file keeps the last good one; where none was good, nothing
   await spine.say(number, "@holdfast run hello");
   expect((await only(spine, "run hello")).status).toBe("completed");
 
+  await spine.say(number, "@holdfast run gone");
+  expect((await spine.told(number)).at(-1)).toContain("policy-invalid");
+
   const broken = await spineOf("tasks:\n  hello:\n    stepz: []\n");
   const other = await broken.spine.issue("Policy");
   await broken.spine.say(other, "@holdfast run hello");
@@ -229,6 +232,27 @@ test("a broken policy file keeps the last good one; where none was good, nothing
   const [answer] = await broken.spine.told(other);
   expect(answer).toContain("policy-invalid");
   expect(answer).toContain("line 3");
+});
+
+test("what the operator retries at the machine runs with the operator's right", async () => {
+  const { spine } = await spineOf();
+  const number = await spine.issue("Again");
+  await spine.say(number, "@holdfast run nothing");
+  const { id } = await only(spine, "run nothing");
+  await spine.order(number, `retry ${id}`);
+  const again = (await spine.mandates()).filter((mandate) => mandate.id !== id);
+  expect(again).toMatchObject([{ status: "completed", actorName: "root" }]);
+});
+
+test("status and help are answered however many answers there were", async () => {
+  const { spine } = await spineOf();
+  const number = await spine.issue("Many");
+  for (let count = 0; count < 22; count += 1) await spine.say(number, "@holdfast stpo");
+  expect(matching(await spine.told(number), /more than 20 answers/)).toHaveLength(1);
+  await spine.say(number, "@holdfast help");
+  expect((await spine.told(number)).at(-1)).toContain("`@holdfast run <task>");
+  await spine.order(number, "stop m-2222");
+  expect((await spine.told(number)).at(-1)).toContain("There is no mandate `m-2222`");
 });
 
 test("what one repository waits for goes on while the home serves another", async () => {

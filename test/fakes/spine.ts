@@ -8,6 +8,7 @@ import { openLocalRepositories } from "../../app/forge/local-repositories.ts";
 import { openIssue, writeComment } from "../../app/forge/local-writing.ts";
 import { RunningTurns, type Host } from "../../app/host.ts";
 import { saveRepository } from "../../app/ledger/conversations.ts";
+import { addDelivery } from "../../app/ledger/deliveries.ts";
 import { latestComments, listIssues } from "../../app/ledger/issues.ts";
 import { listMandates, type MandateRow } from "../../app/ledger/mandates.ts";
 import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
@@ -120,6 +121,15 @@ export async function openSpine(options: SpineOptions) {
       const comment = { repositoryId, number, body, author: owner, requestKey };
       const written = await writeComment(host.ledger, comment);
       if (!written.ok) throw new Error(written.reason);
+      await settle();
+    },
+    /** A command given at the machine itself, as `holdfast stop` and its kin write it. */
+    async order(number: number, command: string): Promise<void> {
+      requests += 1;
+      const guid = `operator:${requests}`;
+      const at = { connection: "local", forgeId: repositoryId, number };
+      const payload = { kind: "operator", ...at, command, byName: "root" } as const;
+      await host.ledger.write((tx) => addDelivery(tx, { connection: "local", guid, payload }));
       await settle();
     },
     mandates: (): Promise<MandateRow[]> =>
