@@ -147,10 +147,7 @@ function planTask(
 ): Plan {
   const { task: name, inputs, deadline } = command.args;
   const task = taskNamed(policy, name);
-  if (task === null) {
-    const tasks = taskNames(policy);
-    return { ok: false, refusal: { kind: "unknown-task", task: name, tasks } };
-  }
+  if (task === null) return { ok: false, refusal: unknownTask(accepted, name) };
   const refusal = taskRefusal(accepted, { name, task });
   if (refusal !== null) return { ok: false, refusal };
   const checked = checkInputs(task, inputs);
@@ -158,6 +155,13 @@ function planTask(
     return { ok: false, refusal: { kind: "wrong-inputs", task: name, problems: checked.problems } };
   }
   return { ok: true, work: taskWork({ name, task, inputs: checked.values }), deadline };
+}
+
+/** A task that is not in force may stand in a file that is not: the person is told of that one. */
+function unknownTask({ policy, policyState }: Accepted, task: string): Refusal {
+  const { faults, isUncommitted } = policyState;
+  if (faults.length > 0) return { kind: "policy-invalid", problems: faults };
+  return { kind: "unknown-task", task, tasks: taskNames(policy), isUncommitted };
 }
 
 function taskRefusal(
@@ -317,9 +321,7 @@ function workAgain(accepted: Accepted, old: MandateRow): Work | Refusal {
   const { title, grant, task } = old;
   if (task === null) return { title, nextStep: `begin: ${title}`, task: null, grant };
   const declared = taskNamed(policy, task.name);
-  if (declared === null) {
-    return { kind: "unknown-task", task: task.name, tasks: taskNames(policy) };
-  }
+  if (declared === null) return unknownTask(accepted, task.name);
   const refusal = taskRefusal(accepted, { name: task.name, task: declared });
   if (refusal !== null) return refusal;
   const checked = checkInputs(declared, task.inputs);

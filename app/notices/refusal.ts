@@ -20,7 +20,13 @@ export type Refusal =
       readonly has: Level;
     }
   | { readonly kind: "unparsable"; readonly errors: readonly CommandError[] }
-  | { readonly kind: "unknown-task"; readonly task: string; readonly tasks: readonly string[] }
+  | {
+      readonly kind: "unknown-task";
+      readonly task: string;
+      readonly tasks: readonly string[];
+      /** The working folder has a policy file that differs from the committed one. */
+      readonly isUncommitted?: boolean;
+    }
   | { readonly kind: "wrong-inputs"; readonly task: string; readonly problems: readonly string[] }
   /** A command that does not fit the mandate's state; `fitting` are the keywords that do. */
   | {
@@ -53,6 +59,9 @@ export function refusalNotice(refusal: Refusal, mention: string): string {
         `There is no task ${code(refusal.task)} here, so nothing was started.`,
         `What you wrote can be read in two ways: ${bothReadings("run", mention)}.`,
         taskWords(refusal.tasks, mention),
+        refusal.isUncommitted === true
+          ? "The `.holdfast.yml` in the working folder is not committed as it is; only what is committed on the default branch counts."
+          : null,
       ]);
     case "wrong-inputs":
       return paragraphs([
@@ -132,7 +141,7 @@ function policyInvalid({ problems }: Refusal & { kind: "policy-invalid" }): stri
     return `${code(file)}, line ${line}, column ${column}: ${key}${plain(problem)}.${near}`;
   });
   return paragraphs([
-    "The policy file on the default branch has errors (`policy-invalid`), so nothing was started.",
+    "The policy file on the default branch has errors (`policy-invalid`), so what it says is not in force and nothing was started.",
     listOf(lines),
     "Please mend it and write the command again.",
   ]);
