@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import {
   accessSync,
+  chmodSync,
   constants,
   existsSync,
   linkSync,
@@ -80,6 +81,8 @@ export function openHome(options: { settings: Settings; mode: "serve" | "use" })
 function makeHome(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // One that was there before may be open to others; the ledger and the secrets in it are not for them.
+    chmodSync(folder, 0o700);
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     // What only root can write in spite of a read-only file system shows at the first file.
     const probe = join(folder, `.probe-${process.pid}`);

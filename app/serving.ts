@@ -39,6 +39,8 @@ export interface Serving {
   /** How each declared task is asked for. */
   readonly tasks: readonly string[];
   readonly isPolicyUncommitted: boolean;
+  /** Turns that are running now. */
+  runningCount(): number;
   /** Ends in order: nothing new starts, running turns get their grace, what they did is saved. */
   stop(): Promise<void>;
 }
@@ -74,16 +76,6 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
   const { home, runner, opened } = opening;
   await runner.clear();
   const repository = await runner.inspect({ path, id: repositoryId });
-  await home.ledger.write((tx) =>
-    saveRepository(tx, {
-      id: repository.id,
-      connection: "local",
-      forgeId: repository.id,
-      name: nameOf(repository.source),
-      source: repository.source,
-      defaultBranch: repository.defaultBranch,
-    }),
-  );
   const owner = operator();
   let baseUrl: string | null = null;
   const parser = openParser();
@@ -106,6 +98,17 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
   });
   const web = await startWeb(webOptions(host, { home, settings, log, owner, repository }));
   opened.push(web);
+  // Only now: a start that fails at its port leaves nothing behind.
+  await home.ledger.write((tx) =>
+    saveRepository(tx, {
+      id: repository.id,
+      connection: "local",
+      forgeId: repository.id,
+      name: nameOf(repository.source),
+      source: repository.source,
+      defaultBranch: repository.defaultBranch,
+    }),
+  );
   baseUrl = web.baseUrl;
   home.announce(web.baseUrl);
   const row = await home.ledger.read((sql) => repositoryOf(sql, repository.id));
@@ -124,6 +127,7 @@ async function start(options: ServeOptions, opening: Opening): Promise<Serving> 
     firstIssue,
     tasks,
     isPolicyUncommitted: isUncommitted,
+    runningCount: () => host.running.count,
     stop: () => stop(host, { scheduling, opened }),
   };
 }

@@ -1,12 +1,15 @@
 // Which repository a command given at this machine is about (spec 7.1).
 
 import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { misused, type Complaint } from "../notices/terminal.ts";
 
-/** The repository of `--repo`, else the one of the current folder, else the only one. */
+/** `npx holdfast` works inside the program's own folder alone: there the only repository served is meant. */
+const programFolder = realPath(join(import.meta.dirname, "../.."));
+
+/** The repository of `--repo`, else the one of the current folder; never one that nobody named. */
 export async function chooseRepository(
   sql: Sql,
   path: string | undefined,
@@ -17,7 +20,8 @@ export async function chooseRepository(
     .filter(({ source }) => place === source || place.startsWith(`${source}${sep}`))
     .toSorted((one, other) => other.source.length - one.source.length);
   const [only] = known;
-  const found = around[0] ?? (path === undefined && known.length === 1 ? only : undefined);
+  const isNpx = path === undefined && place === programFolder && known.length === 1;
+  const found = around[0] ?? (isNpx ? only : undefined);
   if (found !== undefined) return { ok: true, repository: found };
   if (only === undefined) {
     return misused(

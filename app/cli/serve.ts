@@ -1,6 +1,7 @@
 // `holdfast local` (spec 7.1): serves one local repository until it is asked to stop, and says what can be tried.
 
 import { styleText } from "node:util";
+import { formatDuration } from "../../policies/durations.ts";
 import { openLog } from "../log.ts";
 import { serveLocal, type Serving } from "../serving.ts";
 import type { Settings } from "../settings.ts";
@@ -15,8 +16,15 @@ export async function local(settings: Settings, path: string): Promise<void> {
   const serving = await serveLocal({ settings, path, log });
   process.stdout.write(greeting(serving, settings.mention));
   await asked;
-  process.stdout.write("\nStopping: running work is saved, nothing is lost.\n");
+  process.stdout.write(farewell(serving.runningCount(), settings.timing.drainMs));
   await serving.stop();
+  process.stdout.write("Stopped. Everything is kept and goes on at the next start.\n");
+}
+
+function farewell(count: number, drainMs: number): string {
+  if (count === 0) return "\nStopping.\n";
+  const turns = count === 1 ? "a running turn" : `${count} running turns`;
+  return `\nStopping: ${turns} may take up to ${formatDuration(drainMs)} more, then what it is at is cut off and its files are saved.\n`;
 }
 
 function greeting(serving: Serving, mention: string): string {
