@@ -6,4 +6,7 @@ import { runCommandLine } from "./cli/cli.ts";
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(error.code === "EPIPE" ? 0 : 1);
 });
+// bin/holdfast.js was killed: whoever did so means this process, which ends as if asked to.
+process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+process.channel?.unref();
 process.exitCode = await runCommandLine(process.argv.slice(2), process.env);

@@ -19,7 +19,9 @@ if (node === null) {
 }
 
 function runWith(program) {
-  const child = spawn(program, [main, ...process.argv.slice(2)], { stdio: "inherit" });
+  // The channel tells the child when this process is killed: it must not go on unseen.
+  const stdio = ["inherit", "inherit", "inherit", "ipc"];
+  const child = spawn(program, [main, ...process.argv.slice(2)], { stdio });
   function forward(signalName) {
     child.kill(signalName);
   }

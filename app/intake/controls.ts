@@ -6,7 +6,7 @@ import { dayMs, formatDuration } from "../../policies/durations.ts";
 import { fits, fittingCommands, type FitFacts } from "../../policies/mandate/fits.ts";
 import type { EntryKind } from "../../policies/mandate/mandate.ts";
 import { factsOf } from "../ledger/facts.ts";
-import { addGrant, addHold, liftHold, record } from "../ledger/history.ts";
+import { addGrant, addHold, holdOn, liftHold, record } from "../ledger/history.ts";
 import { addEntry, dropEntries } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import {
@@ -54,12 +54,14 @@ function refuse(accepted: Accepted, refusal: Refusal): Outcome {
 }
 
 async function fitFacts(tx: Tx, mandate: MandateRow): Promise<FitFacts> {
+  // Under a pause nothing looks, so a look that is asked for would not come.
+  const isHeld = (await holdOn(tx, mandate)) !== undefined;
   return {
     status: mandate.status,
     reason: mandate.reason,
     wayOut: mandate.wayOut,
     isTask: mandate.task !== null,
-    hasArmedWait: (await liveWait(tx, mandate.id))?.state === "armed",
+    hasArmedWait: (await liveWait(tx, mandate.id))?.state === "armed" && !isHeld,
     isExpired: mandate.deadlineAt <= tx.now,
   };
 }
@@ -101,9 +103,11 @@ async function controlOne(
     case "pause":
       await hold(tx, accepted, { scope: "mandate", subject: id, mandates: [mandate] });
       return answerNotice({ kind: "paused", id }, host.mention);
-    case "resume":
-      await release(tx, accepted, { scope: "mandate", subject: id, mandates: [mandate] });
+    case "resume": {
+      const own = { scope: "mandate", subject: id, mandates: [mandate] } as const;
+      if (!(await release(tx, accepted, own))) return notPaused(tx, accepted, mandate);
       return answerNotice({ kind: "resumed", id }, host.mention);
+    }
     case "reply":
       await queueReply(tx, accepted, { mandate, text: command.text });
       return answerNotice({ kind: "reply-delivered", id }, host.mention);
@@ -185,9 +189,21 @@ async function hold(tx: Tx, accepted: Accepted, held: Scope): Promise<void> {
 }
 
 /** What came due under the hold fires once, now: the looks are set anew (1.3). */
-async function release(tx: Tx, accepted: Accepted, held: Scope): Promise<void> {
-  await liftHold(tx, held.scope, held.subject);
+async function release(tx: Tx, accepted: Accepted, held: Scope): Promise<boolean> {
+  const isLifted = await liftHold(tx, held.scope, held.subject);
   await settleHold(tx, accepted, { held, event: "resumed" });
+  return isLifted;
+}
+
+/** No pause of its own lies on it; a wider one is shown with who laid it. */
+async function notPaused(tx: Tx, accepted: Accepted, mandate: MandateRow): Promise<Refusal> {
+  const fitting = fittingCommands(await fitFacts(tx, mandate));
+  return {
+    kind: "wrong-state",
+    facts: await factsOf(tx, mandate.id, accepted.host.recordUrl),
+    keyword: "resume",
+    fitting: fitting.filter((keyword) => keyword !== "resume"),
+  };
 }
 
 async function settleHold(

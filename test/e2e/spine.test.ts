@@ -132,6 +132,20 @@ test("a pause holds the recheck until it is lifted, and what was due fires once"
   expect(await spine.turns(id)).toHaveLength(2);
 });
 
+test("what is not paused cannot be resumed, and what is paused does not look", async () => {
+  const { spine } = await spineOf();
+  const number = await spine.issue("Roll it out");
+  await spine.say(number, "@holdfast run rollout TAG=v1.0");
+  const { id } = await only(spine, "run rollout");
+  await spine.say(number, `@holdfast resume ${id}`);
+  expect((await spine.told(number)).at(-1)).toContain("`resume` does not fit");
+  await spine.say(number, `@holdfast pause ${id}`);
+  await spine.say(number, `@holdfast check ${id}`);
+  expect((await spine.told(number)).at(-1)).toContain("`check` does not fit");
+  await spine.say(number, `@holdfast resume ${id}`);
+  expect((await spine.told(number)).at(-1)).toContain("has ended");
+});
+
 test("under a pause a deadline still ends in a notice", async () => {
   const { spine } = await spineOf();
   const number = await spine.issue("Roll it out");
