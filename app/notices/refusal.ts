@@ -141,7 +141,7 @@ function policyInvalid({ problems }: Refusal & { kind: "policy-invalid" }): stri
     return `${code(file)}, line ${line}, column ${column}: ${key}${plain(problem)}.${near}`;
   });
   return paragraphs([
-    "The policy file on the default branch has errors (`policy-invalid`), so what it says is not in force and nothing was started.",
+    "The policy file on the default branch has errors (`policy-invalid`), so nothing was started.",
     listOf(lines),
     "Please mend it and write the command again.",
   ]);
