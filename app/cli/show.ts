@@ -97,7 +97,7 @@ async function pastOf(sql: Sql, id: string): Promise<Past | null> {
 async function shownOf(sql: Sql, id: string): Promise<Shown> {
   const { conversationId } = await mandateOf(sql, id);
   const { number } = await conversationOf(sql, conversationId);
-  return { facts: await factsOf(sql, id, () => null), number };
+  return { facts: await factsOf(sql, id, { recordUrl: () => null }), number };
 }
 
 export function unknownMandate(id: string): Complaint {

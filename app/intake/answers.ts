@@ -87,9 +87,7 @@ export async function refuseOnce(tx: Tx, accepted: Accepted, body: string): Prom
 export async function statusText(tx: Tx, accepted: Accepted, id: string | null): Promise<string> {
   const mandates = await mandatesIn(tx, accepted.conversation.id, { all: id !== null });
   const wanted = id === null ? mandates : mandates.filter((mandate) => mandate.id === id);
-  const facts = await Promise.all(
-    wanted.map((one) => factsOf(tx, one.id, accepted.host.recordUrl)),
-  );
+  const facts = await Promise.all(wanted.map((one) => factsOf(tx, one.id, accepted.host)));
   return statusAnswer(facts, accepted.host.mention);
 }
 

@@ -83,7 +83,7 @@ export async function misfit(
   }
   return refuse(accepted, {
     kind: "wrong-state",
-    facts: await factsOf(tx, mandate.id, accepted.host.recordUrl),
+    facts: await factsOf(tx, mandate.id, accepted.host),
     keyword,
     fitting: fittingCommands(facts),
   });
@@ -159,7 +159,7 @@ async function stoppedText(
   stopped: readonly MandateRow[],
 ): Promise<string> {
   const { host } = accepted;
-  const mandates = await Promise.all(stopped.map((one) => factsOf(tx, one.id, host.recordUrl)));
+  const mandates = await Promise.all(stopped.map((one) => factsOf(tx, one.id, host)));
   return answerNotice({ kind: "stopped", mandates, alsoExists: [] }, host.mention);
 }
 
@@ -200,7 +200,7 @@ async function notPaused(tx: Tx, accepted: Accepted, mandate: MandateRow): Promi
   const fitting = fittingCommands(await fitFacts(tx, mandate));
   return {
     kind: "wrong-state",
-    facts: await factsOf(tx, mandate.id, accepted.host.recordUrl),
+    facts: await factsOf(tx, mandate.id, accepted.host),
     keyword: "resume",
     fitting: fitting.filter((keyword) => keyword !== "resume"),
   };
@@ -305,7 +305,7 @@ async function extend(
   const recorded = { ...change.to, by: accepted.author.name };
   await record(tx, "extended", { mandateId: mandate.id, facts: recorded });
   await touchStatus(tx, mandate, 0);
-  const facts = await factsOf(tx, mandate.id, host.recordUrl);
+  const facts = await factsOf(tx, mandate.id, host);
   const byMs = "byMs" in command.args ? command.args.byMs : null;
   return answerNotice({ kind: "extended", facts, byMs }, host.mention);
 }

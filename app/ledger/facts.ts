@@ -12,12 +12,14 @@ import { liveWait } from "./waits.ts";
 
 const seenLimit = 500;
 
-/** Throws when there is no such mandate. `recordUrl` gives null where no page is served. */
-export async function factsOf(
-  sql: Sql,
-  id: string,
-  recordUrl: (id: string) => string | null,
-): Promise<MandateFacts> {
+/** How facts are shown: where a record is (null where no page is served), and deadlines in which zone beside UTC. */
+export interface Shown {
+  recordUrl(id: string): string | null;
+  readonly timeZone?: string;
+}
+
+/** Throws when there is no such mandate. */
+export async function factsOf(sql: Sql, id: string, shown: Shown): Promise<MandateFacts> {
   const mandate = await mandateOf(sql, id);
   const anchor = await findAnchor(sql, id);
   return {
@@ -47,7 +49,8 @@ export async function factsOf(
     },
     pull: pullOf(mandate, anchor),
     phase: mandate.status === "running" ? ((await lastTurn(sql, id))?.phase ?? null) : null,
-    recordUrl: recordUrl(id),
+    recordUrl: shown.recordUrl(id),
+    timeZone: shown.timeZone,
     taskName: mandate.task?.name ?? null,
     steps: stepsOf(mandate),
   };

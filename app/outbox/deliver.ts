@@ -50,7 +50,7 @@ export async function prepare(sql: Sql, host: Host, row: MessageRow): Promise<Ou
   const ref = refOf(repository, conversation);
   const text =
     row.kind === "status" && row.mandateId !== null
-      ? statusComment(await factsOf(sql, row.mandateId, host.recordUrl), host.mention)
+      ? statusComment(await factsOf(sql, row.mandateId, host), host.mention)
       : bodyOf(row);
   const forge = forgeOf(host, repository.connection);
   const marker = markerOf(host.markerKey, ref, row.key);

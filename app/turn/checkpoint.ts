@@ -196,7 +196,7 @@ async function tellBlock(
 }
 
 function facts(tx: Tx, host: Host, mandate: MandateRow) {
-  return factsOf(tx, mandate.id, host.recordUrl);
+  return factsOf(tx, mandate.id, host);
 }
 
 /** A comment that a person has to see; the mandate's next look depends on it (I1). One per block or question. */

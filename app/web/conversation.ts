@@ -18,7 +18,7 @@ import { mandateCard } from "./dashboard.ts";
 import { diffPart, type ReadDiff } from "./diff.ts";
 import { html, maybe, type Html, type HtmlValue } from "./html.ts";
 import { renderMarkdown } from "./markdown.ts";
-import { since, type Page, type View } from "./page.ts";
+import { since, type Page, type View, pageLinks } from "./page.ts";
 import { badge } from "./state.ts";
 
 const commentsLimit = 500;
@@ -73,7 +73,7 @@ async function workPart(sql: Sql, view: View, number: number): Promise<HtmlValue
   const mandates = await mandatesIn(sql, `${view.repository.id}#${number}`, { all: true });
   const cards: Html[] = [];
   for (const { id } of mandates.filter(({ endedAt }) => endedAt === null)) {
-    cards.push(mandateCard(await factsOf(sql, id, (known) => `/m/${known}`), view));
+    cards.push(mandateCard(await factsOf(sql, id, pageLinks), view));
   }
   const links = mandates
     .filter(({ endedAt }) => endedAt !== null)

@@ -9,7 +9,7 @@ import { listMandates, type MandateRow } from "../ledger/mandates.ts";
 import type { MandateFacts } from "../notices/facts.ts";
 import { sentenceFor } from "../notices/status.ts";
 import { html, maybe, type Html, type HtmlValue } from "./html.ts";
-import { instant, since, until, type Page, type View } from "./page.ts";
+import { instant, since, until, type Page, type View, pageLinks } from "./page.ts";
 import {
   actions,
   attempts,
@@ -83,7 +83,7 @@ async function entriesOf(sql: Sql, view: View, rows: readonly MandateRow[]): Pro
     const issue = await findIssue(sql, conversation);
     const { number } = conversation;
     entries.push({
-      facts: await factsOf(sql, id, (known) => `/m/${known}`),
+      facts: await factsOf(sql, id, pageLinks),
       place: { number, title: issue?.title ?? `#${number}` },
     });
   }

@@ -2,6 +2,7 @@
 // Knows no mandate and reads nothing.
 
 import type { HttpAnswer } from "../http.ts";
+import type { Shown } from "../ledger/facts.ts";
 import { momentIn } from "../notices/facts.ts";
 import { html, markupOf, type Html, type HtmlValue } from "./html.ts";
 
@@ -132,3 +133,6 @@ function shortMoment(at: number, { timeZone }: View): string {
     minute: "2-digit",
   }).format(at);
 }
+
+/** How facts are shown on pages: records by their own path. */
+export const pageLinks: Shown = { recordUrl: (id) => `/m/${id}` };

@@ -14,7 +14,7 @@ import { sentenceFor } from "../notices/status.ts";
 import { replyForm } from "./conversation.ts";
 import { diffPart, type ReadDiff } from "./diff.ts";
 import { html, maybe, type Html, type HtmlValue } from "./html.ts";
-import { since, until, type Page, type View } from "./page.ts";
+import { since, until, type Page, type View, pageLinks } from "./page.ts";
 import { actions, attempts, badge, reasonPart, shownState, wantsReply } from "./state.ts";
 import { timeline, type Past } from "./timeline.ts";
 
@@ -32,7 +32,7 @@ export async function recordPage(
   const { number, repositoryId } = await conversationOf(sql, mandate.conversationId);
   if (repositoryId !== view.repository.id) return null;
   const { id, title, branch } = mandate;
-  const facts = await factsOf(sql, id, (known) => `/m/${known}`);
+  const facts = await factsOf(sql, id, pageLinks);
   const turns = await turnsOf(sql, id);
   const past = await pastOf(sql, id, asked.all ? turns : turns.slice(-turnsLimit));
   const left = turns.length - past.turns.length;

@@ -19,7 +19,12 @@ beforeEach(async () => {
 });
 
 function read(id: string) {
-  return ledger.read((sql) => factsOf(sql, id, (known) => `https://bot.example/m/${known}`));
+  return ledger.read((sql) =>
+    factsOf(sql, id, {
+      recordUrl: (known) => `https://bot.example/m/${known}`,
+      timeZone: "Europe/Berlin",
+    }),
+  );
 }
 
 async function runCall(id: string, call: Partial<ToolCallRow>): Promise<void> {
