@@ -295,7 +295,7 @@ async function extend(
   const { host } = accepted;
   const change =
     "byMs" in command.args
-      ? laterDeadline(tx.now, mandate, command.args.byMs)
+      ? laterDeadline(accepted, mandate, { now: tx.now, byMs: command.args.byMs })
       : higherCeilings(mandate, command.args.ceilings);
   if (!change.ok) return change.refusal;
   const isUnblocked = fittingCommands(await fitFacts(tx, mandate))[0] === "extend";
@@ -315,8 +315,12 @@ type Extension =
   | { readonly ok: false; readonly refusal: Refusal };
 
 /** Counted from now; beyond the policy's maximum it is refused, never clamped (1.4). */
-function laterDeadline(now: number, mandate: MandateRow, byMs: number): Extension {
-  const { deadlineMsLimit } = mandate.policy.limits;
+function laterDeadline(
+  { policy }: Accepted,
+  mandate: MandateRow,
+  { now, byMs }: { now: number; byMs: number },
+): Extension {
+  const { deadlineMsLimit } = policy.limits;
   if (byMs > deadlineMsLimit) {
     const maximum = formatDuration(deadlineMsLimit);
     return { ok: false, refusal: { kind: "beyond-maximum", what: "this deadline", maximum } };

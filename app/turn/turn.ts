@@ -28,7 +28,7 @@ export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Prom
   try {
     const context = await host.ledger.read((sql) => claimedEntry(sql, claim));
     const level = await levelNow(host, context);
-    if (level !== null && !isAtLeast(level, neededLevel(context.mandate))) {
+    if (level !== null && !isAtLeast(level, neededLevel(context))) {
       await commit(host, (tx) => revoke(tx, host, context));
     } else if (claim.kind === "publish") {
       await publishEntry(host, context);
@@ -56,9 +56,11 @@ async function levelNow(host: Host, context: ClaimedEntry): Promise<Level | null
   }
 }
 
-function neededLevel(mandate: Pick<MandateRow, "task" | "policy">): Level {
+/** By today's policy file; the task's own demand is part of the definition that was accepted (5.6). */
+function neededLevel({ mandate, repository }: ClaimedEntry): Level {
   const name = mandate.task === null ? "do" : "run";
-  const { level } = permissionFor({ name, needs: "write" }, mandate.policy);
+  const policy = repository.policy ?? mandate.policy;
+  const { level } = permissionFor({ name, needs: "write" }, policy);
   return mandate.task === null ? level : stricter(level, mandate.task.task.needs);
 }
 
