@@ -245,6 +245,16 @@ export async function until<T>(
   }
 }
 
+/** Makes all waits due at one instant, as if they had been registered earlier; rings whoever serves the ledger. */
+export function makeDue(bench: Bench, dueAt: number): void {
+  const database = new DatabaseSync(join(bench.home, "ledger.sqlite"), { timeout: 5_000 });
+  database.exec("BEGIN IMMEDIATE");
+  database.prepare("UPDATE wait SET due_at = ? WHERE state = 'armed'").run(dueAt);
+  database.prepare("UPDATE mandate SET look_at = ? WHERE status = 'waiting'").run(dueAt);
+  database.exec("COMMIT");
+  database.close();
+}
+
 /** Resolves when every message has reached the forge. */
 export async function untilAllIsTold(bench: Bench): Promise<void> {
   await until("the outbox is empty", async () => {

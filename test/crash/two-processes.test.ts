@@ -3,7 +3,6 @@
 
 import { copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { violations } from "../../app/doctor.ts";
 import { turnsOf } from "../../app/ledger/turns.ts";
@@ -13,6 +12,7 @@ import { temporaryFolder } from "../fakes/repository.ts";
 import {
   linesOf,
   longTestMs,
+  makeDue,
   mandateIn,
   openBench,
   quickTiming,
@@ -106,16 +106,10 @@ test(
       const mandates = await bench.mandates();
       return mandates.length === waitCount && mandates.every(({ status }) => status === "waiting");
     });
-    await first.kill();
+    await bench.start({ home: homeBeside(bench) });
     bench.repository.git(["tag", "v1"]);
-    const dueAt = await alignWaits(bench);
-
-    const aheadMs = dueAt - Date.now() - 10_000;
-    const both = [{ aheadMs }, { aheadMs, home: homeBeside(bench) }];
-    await Promise.all(both.map((options) => bench.start(options)));
-    expect((await bench.mandates()).map(({ status }) => status)).toEqual(
-      Array.from({ length: waitCount }, () => "waiting"),
-    );
+    const dueAt = Date.now() + 2_000;
+    makeDue(bench, dueAt);
     await until("all are completed", async () =>
       (await bench.mandates()).every(({ status }) => status === "completed"),
     );
@@ -133,20 +127,10 @@ test(
       expect(turns.map(({ cause }) => cause)).toEqual(["request", "recheck"]);
     }
     expect(await bench.told(/is done/)).toHaveLength(1);
-    expect(await bench.read((sql) => violations(sql, dueAt))).toEqual([]);
+    expect(await bench.read((sql) => violations(sql, Date.now()))).toEqual([]);
   },
   longTestMs,
 );
-
-/** Gives all waits the latest one's due time. Nobody has the ledger open. */
-async function alignWaits(bench: Bench): Promise<number> {
-  const database = new DatabaseSync(join(bench.home, "ledger.sqlite"));
-  const dueAt = Number(database.prepare("SELECT MAX(due_at) AS at FROM wait").get()?.["at"]);
-  database.prepare("UPDATE wait SET due_at = ?").run(dueAt);
-  database.prepare("UPDATE mandate SET look_at = ?").run(dueAt);
-  database.close();
-  return dueAt;
-}
 
 /** A step that may not be repeated and ends when it is told to. */
 function slowTask(traces: string) {
