@@ -8,8 +8,8 @@ import { taskExample } from "../policies/tasks.ts";
 import type { RepositoryFacts, Runner } from "../runners/runner.ts";
 import { openRunner } from "../runners/runner.ts";
 import type { Person } from "./forge/forge.ts";
-import { openLocalRepositories } from "./forge/local-repositories.ts";
 import { openIssue, writeComment } from "./forge/local-writing.ts";
+import { openLocalForge } from "./forge/local.ts";
 import { operator } from "./forge/operator.ts";
 import { openHome, type Home } from "./home.ts";
 import { hashOf, RunningTurns, type Host } from "./host.ts";
@@ -155,7 +155,7 @@ interface Parts {
 
 function makeHost(parts: Parts): Host {
   const { settings, home, parser, repository, owner, baseUrl } = parts;
-  const forge = openLocalRepositories({
+  const forge = openLocalForge({
     ledger: home.ledger,
     owner,
     self,

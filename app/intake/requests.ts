@@ -271,6 +271,7 @@ async function make(
     policy,
     actorId: author.id,
     actorName: author.name,
+    pinnedHead: null,
   };
   const id = await addMandate(tx, mandate, { anchor, random: host.random });
   await addEntry(tx, {

@@ -17,6 +17,11 @@ export interface RepositoryRow {
   readonly policy: PolicyFile | null;
   readonly policyCommit: string | null;
   readonly problems: readonly PolicyProblem[] | null;
+  /** Through which installation or account it is reached; null on the local forge. */
+  readonly account: string | null;
+  readonly reach: "open" | "suspended" | "gone";
+  /** Texts of people were looked through up to then (6.2). */
+  readonly textsReadTo: number;
 }
 
 export interface ConversationRow {
@@ -26,16 +31,25 @@ export interface ConversationRow {
   readonly kind: "issue" | "pull";
   readonly runningEntryId: number | null;
   readonly lastClaimedAt: number;
+  /** Since then nothing can be written here (1.7). */
+  readonly goneAt: number | null;
+  /** The head that the latest event of its pull request told of, and who moved it there (1.5). */
+  readonly movedHead: { readonly commit: string; readonly byId: string } | null;
+  /** 1 after a mandate made by a bot, until a person has written (1.5). */
+  readonly botHadItsTurn: number;
 }
 
 export async function saveRepository(
   tx: Tx,
-  repository: Omit<RepositoryRow, "policy" | "policyCommit" | "problems">,
+  repository: Pick<
+    RepositoryRow,
+    "id" | "connection" | "forgeId" | "name" | "source" | "defaultBranch"
+  > & { readonly account?: string },
 ): Promise<void> {
   const isNew = await insertOnce(tx, "repository", repository);
   if (isNew) return;
-  const { id, name, source, defaultBranch } = repository;
-  await update(tx, "repository", { set: { name, source, defaultBranch }, where: { id } });
+  const { id, connection: _, forgeId: __, ...set } = repository;
+  await update(tx, "repository", { set, where: { id } });
 }
 
 export async function savePolicy(
@@ -71,7 +85,7 @@ export function listRepositories(sql: Sql): Promise<RepositoryRow[]> {
 /** The conversation's row, made when it is first spoken in. */
 export async function ensureConversation(
   tx: Tx,
-  repository: RepositoryRow,
+  repository: Pick<RepositoryRow, "id">,
   about: { number: number; kind: "issue" | "pull" },
 ): Promise<ConversationRow> {
   const id = `${repository.id}#${about.number}`;

@@ -1,6 +1,6 @@
 // Deliveries: what reached us and must be handled exactly once (spec 6.2; I4). Decides nothing.
 
-import type { ForgeEvent } from "../../policies/events.ts";
+import { subjectOf, type ForgeEvent } from "../../policies/events.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { insertOnce, update } from "./rows.ts";
 
@@ -9,6 +9,8 @@ export interface DeliveryRow {
   readonly connection: string;
   readonly guid: string;
   readonly payload: ForgeEvent;
+  /** Deliveries of one subject are accepted one after the other, in the order they came. */
+  readonly subject: string;
   readonly receivedAt: number;
   readonly handledAt: number | null;
   readonly outcome: string | null;
@@ -16,12 +18,69 @@ export interface DeliveryRow {
   readonly nextAt: number;
 }
 
-/** Stores a delivery; false when this one is known already. */
+/** A delivery as it came over the network: nobody has looked into its body yet. */
+export interface RawDelivery {
+  readonly id: number;
+  readonly connection: string;
+  readonly guid: string;
+  readonly event: string;
+  readonly body: string;
+}
+
+/** Stores an event of our own making; false when this one is known already. */
 export function addDelivery(
   tx: Tx,
   delivery: { connection: string; guid: string; payload: ForgeEvent },
 ): Promise<boolean> {
+  const subject = subjectOf(delivery.payload);
+  const times = { receivedAt: tx.now, nextAt: tx.now };
+  return insertOnce(tx, "delivery", { ...delivery, subject, ...times });
+}
+
+/** Stores a verified delivery raw; false when its GUID is known already. */
+export function storeDelivery(tx: Tx, delivery: Omit<RawDelivery, "id">): Promise<boolean> {
   return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
+}
+
+/** Raw deliveries that nobody has looked into, in the order they came. */
+export function unreadDeliveries(sql: Sql, now: number, limit: number): Promise<RawDelivery[]> {
+  return sql.all<RawDelivery>(
+    `SELECT id, connection, guid, event, body FROM delivery
+     WHERE handled_at IS NULL AND payload_json IS NULL AND next_at <= ? ORDER BY id LIMIT ?`,
+    now,
+    limit,
+  );
+}
+
+/**
+ * Keeps what a raw delivery speaks of. One that speaks of several things becomes several rows, one after the other;
+ * one that means nothing to us is finished, and its body is dropped at once.
+ */
+export async function readDelivery(
+  tx: Tx,
+  raw: Pick<RawDelivery, "id" | "connection" | "guid">,
+  events: readonly ForgeEvent[],
+): Promise<void> {
+  const [first, ...more] = events;
+  if (first === undefined) {
+    await finishDelivery(tx, raw.id, "ignored");
+    await update(tx, "delivery", { set: { body: null }, where: { id: raw.id } });
+    return;
+  }
+  const set = { payload: first, subject: subjectOf(first) };
+  await update(tx, "delivery", { set, where: { id: raw.id } });
+  const { connection } = raw;
+  for (const [index, payload] of more.entries()) {
+    await addDelivery(tx, { connection, guid: `${raw.guid} ${index + 2}`, payload });
+  }
+}
+
+/** Forgets the bodies of what was handled before `before`; the keys stay (6.2). Returns how many. */
+export function dropBodies(tx: Tx, before: number): Promise<number> {
+  return tx.run(
+    "UPDATE delivery SET body = NULL WHERE body IS NOT NULL AND handled_at < ?",
+    before,
+  );
 }
 
 export function findDelivery(
@@ -36,9 +95,13 @@ export function findDelivery(
   );
 }
 
+/** Due deliveries, the first of each subject: what came later waits for it, also while it is put off. */
 export function openDeliveries(sql: Sql, now: number, limit: number): Promise<DeliveryRow[]> {
   return sql.all<DeliveryRow>(
-    "SELECT * FROM delivery WHERE handled_at IS NULL AND next_at <= ? ORDER BY id LIMIT ?",
+    `SELECT d.* FROM delivery d WHERE d.handled_at IS NULL AND d.payload_json IS NOT NULL
+       AND d.next_at <= ? AND NOT EXISTS (SELECT 1 FROM delivery e
+         WHERE e.subject = d.subject AND e.id < d.id AND e.handled_at IS NULL)
+     ORDER BY d.id LIMIT ?`,
     now,
     limit,
   );
@@ -73,7 +136,9 @@ export async function postponeDelivery(
 
 export async function nextDeliveryAt(sql: Sql): Promise<number | null> {
   const row = await sql.first<{ at: number | null }>(
-    "SELECT MIN(next_at) AS at FROM delivery WHERE handled_at IS NULL",
+    `SELECT MIN(d.next_at) AS at FROM delivery d WHERE d.handled_at IS NULL
+       AND (d.subject IS NULL OR NOT EXISTS (SELECT 1 FROM delivery e
+         WHERE e.subject = d.subject AND e.id < d.id AND e.handled_at IS NULL))`,
   );
   return row?.at ?? null;
 }

@@ -50,6 +50,10 @@ export interface MandateRow {
   readonly branch: string;
   readonly baseCommit: string | null;
   readonly publishedCommit: string | null;
+  /** Committed before a push: what is found on the remote after an unsure one is ours (6.4). */
+  readonly intendedCommit: string | null;
+  /** The head of the pull request it works on (1.5); null in an issue. */
+  readonly pinnedHead: PinnedHead | null;
   readonly pullNumber: number | null;
   readonly createdAt: number;
   readonly changedAt: number;
@@ -58,6 +62,17 @@ export interface MandateRow {
   readonly lookAt: number | null;
   /** Outbox key of the notice that asks a person or tells of the block that lies on it now. */
   readonly noticeKey: string | null;
+}
+
+/** A pull request's head as it was pinned, and where work on it may be pushed. */
+export interface PinnedHead {
+  readonly pull: number;
+  readonly commit: string;
+  readonly branch: string;
+  readonly baseBranch: string;
+  /** Its own branch is out of reach: work is published on the mandate's branch instead. */
+  readonly isFork: boolean;
+  readonly isProtected: boolean;
 }
 
 export interface Anchor {
@@ -86,6 +101,7 @@ export type NewMandate = Pick<
   | "policy"
   | "actorId"
   | "actorName"
+  | "pinnedHead"
 >;
 
 const alphabet = "23456789abcdefghjkmnpqrstuvwxyz";

@@ -47,6 +47,7 @@ function plantMandate(): Promise<string> {
       tx,
       {
         conversationId,
+        pinnedHead: null,
         kind: "request",
         title: "tidy",
         nextStep: "begin",

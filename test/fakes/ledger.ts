@@ -60,8 +60,7 @@ export async function plant(tx: Tx, wanted: Wanted = {}): Promise<Planted> {
     defaultBranch: "main",
   };
   await saveRepository(tx, repository);
-  const row = { ...repository, policy: null, policyCommit: null, problems: null };
-  const conversation = await ensureConversation(tx, row, { number, kind: "issue" });
+  const conversation = await ensureConversation(tx, repository, { number, kind: "issue" });
   const conversationId = conversation.id;
   const id = await addMandate(
     tx,
@@ -88,6 +87,7 @@ function newMandate(now: number): NewMandate {
     policy: defaultPolicy,
     actorId: anchor.authorId,
     actorName: anchor.authorName,
+    pinnedHead: null,
   };
 }
 

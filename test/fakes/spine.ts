@@ -4,8 +4,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { openLocalRepositories } from "../../app/forge/local-repositories.ts";
 import { openIssue, writeComment } from "../../app/forge/local-writing.ts";
+import { openLocalForge } from "../../app/forge/local.ts";
 import { RunningTurns, type Host } from "../../app/host.ts";
 import { saveRepository } from "../../app/ledger/conversations.ts";
 import { addDelivery } from "../../app/ledger/deliveries.ts";
@@ -58,7 +58,7 @@ export async function openSpine(options: SpineOptions) {
         defaultBranch: "main",
       }),
     );
-    const forge = openLocalRepositories({ ledger, owner, self, pageOf: () => null });
+    const forge = openLocalForge({ ledger, owner, self, pageOf: () => null });
     return {
       ledger,
       forges: new Map([["local", forge]]),

@@ -242,13 +242,8 @@ function failure(code: "unavailable" | "unsure" | "refused"): Failure {
 export function faultyForge(process: Process, forge: Forge): Forge {
   const { world } = process;
   return {
-    connection: forge.connection,
-    capabilities: forge.capabilities,
-    self: forge.self,
-    commentLimit: forge.commentLimit,
+    ...unchanged(forge),
     readText: (ref) => askOutside(process, "read-text", () => forge.readText(ref)),
-    readConversation: (ref) => forge.readConversation(ref),
-    listTexts: (ref, limit) => forge.listTexts(ref, limit),
     permissionOf: (_, personId) =>
       askOutside(process, "permission", async () => world.levelOf(personId)),
     createComment: (ref, body) =>
@@ -268,8 +263,16 @@ export function faultyForge(process: Process, forge: Forge): Forge {
     findPull: (ref, head) => askOutside(process, "find-pull", () => forge.findPull(ref, head)),
     createPull: (ref, pull) =>
       callOutside(process, "create-pull", () => forge.createPull(ref, pull)),
-    editPull: (ref, number, change) => forge.editPull(ref, number, change),
   };
+}
+
+/** What is passed on as it is: nothing here depends on it yet. */
+function unchanged(forge: Forge): Forge {
+  const methods = [...Object.getOwnPropertyNames(Object.getPrototypeOf(forge))].flatMap((name) => {
+    const method: unknown = Reflect.get(forge, name);
+    return typeof method === "function" ? [[name, method.bind(forge)] as const] : [];
+  });
+  return { ...forge, ...Object.fromEntries(methods) };
 }
 
 export const markerPattern = /<!-- holdfast:(\S+):[0-9a-f]{32} -->\s*$/;

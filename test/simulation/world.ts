@@ -305,9 +305,7 @@ export class World {
   hostOf(process: Process): Host {
     const forge = openLocalForge({
       ledger: this.ledger,
-      repositoryRowId: this.repositoryId,
-      repositoryForgeId: "1",
-      baseUrl: () => null,
+      pageOf: () => null,
       owner: { id: "1", name: "alice", isBot: false },
       self: { id: this.selfId, name: "holdfast", isBot: true },
     });

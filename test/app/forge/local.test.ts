@@ -35,9 +35,7 @@ async function openLedger(file: string, clock = { at: startAt }): Promise<Ledger
 }
 
 function openForge(ledger: Ledger, baseUrl: string | null = null) {
-  const repositoryForgeId = repository.forgeId;
-  const options = { ledger, repositoryRowId, repositoryForgeId, owner, self };
-  return openLocalForge({ ...options, baseUrl: () => baseUrl });
+  return openLocalForge({ ledger, owner, self, pageOf: () => baseUrl });
 }
 
 /** The ledger as it is on a full disk, from the moment it is told so. */

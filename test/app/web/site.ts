@@ -98,6 +98,7 @@ export function addSampleMandate(
     const conversation = await ensureConversation(tx, row, { number, kind: "issue" });
     const mandate: NewMandate = {
       conversationId: conversation.id,
+      pinnedHead: null,
       kind: "request",
       title: "mend the door",
       nextStep: "mend the door",
