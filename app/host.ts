@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import type { ParsedComment } from "../policies/commands/commands.ts";
 import type { Runner } from "../runners/runner.ts";
 import type { Forge } from "./forge/forge.ts";
+import type { Webhooks } from "./forge/webhooks.ts";
 import type { Claim } from "./ledger/inbox.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { Log } from "./log.ts";
@@ -18,6 +19,10 @@ export interface Leases {
 export interface Host {
   readonly ledger: Ledger;
   readonly forges: ReadonlyMap<string, Forge>;
+  /** By connection; a local forge has none. */
+  readonly webhooks: ReadonlyMap<string, Webhooks>;
+  /** Whether settings let tasks and agents run in a repository, and on a head that lies in a fork (5.7). */
+  readonly mayRun: (repository: { name: string; forgeId: string }, on: { isFork: boolean }) => boolean;
   readonly runner: Runner;
   readonly leases: Leases;
   readonly running: RunningTurns;

@@ -21,7 +21,7 @@ import { findMandate } from "./ledger/mandates.ts";
 import type { Log } from "./log.ts";
 import { EmbeddedDriver } from "./scheduler/embedded.ts";
 import { openLeases, type LeaseKeeper } from "./scheduler/leases.ts";
-import { pump } from "./scheduler/pump.ts";
+import { openPump } from "./scheduler/pump.ts";
 import { sweep } from "./scheduler/sweep.ts";
 import type { Settings } from "./settings.ts";
 import type { TaskView } from "./web/dashboard.ts";
@@ -164,6 +164,8 @@ function makeHost(parts: Parts): Host {
   return {
     ledger: home.ledger,
     forges: new Map([["local", forge]]),
+    webhooks: new Map(),
+    mayRun: () => true,
     runner: parts.runner,
     leases: parts.leases,
     running: new RunningTurns(),
@@ -247,14 +249,8 @@ function schedule(host: Host, runner: Runner, log: Log): Scheduling {
   });
   const slots = Math.min(Math.max(cpus().length, 1), slotsLimit);
   const options = { slots, perRepository: slots };
-  driver.start(async () => {
-    try {
-      await pump(host, driver, options);
-    } catch (error) {
-      log.error({ error }, "the pump failed and is tried again");
-      driver.arm(ledger.now() + timing.retryFirstMs);
-    }
-  });
+  const pump = openPump(host, driver, options);
+  driver.start(() => pump.wake());
   const tick = repeat(timing, async () => {
     await sweep(host).catch((error: unknown) => log.error({ error }, "the sweep failed"));
     await keepHouse(host, runner).catch((error: unknown) =>
@@ -266,6 +262,7 @@ function schedule(host: Host, runner: Runner, log: Log): Scheduling {
     stop: async () => {
       await tick.stop();
       await driver.stop();
+      await pump.idle();
     },
   };
 }

@@ -25,6 +25,7 @@ export interface RawDelivery {
   readonly guid: string;
   readonly event: string;
   readonly body: string;
+  readonly attempts: number;
 }
 
 /** Stores an event of our own making; false when this one is known already. */
@@ -38,14 +39,17 @@ export function addDelivery(
 }
 
 /** Stores a verified delivery raw; false when its GUID is known already. */
-export function storeDelivery(tx: Tx, delivery: Omit<RawDelivery, "id">): Promise<boolean> {
+export function storeDelivery(
+  tx: Tx,
+  delivery: Omit<RawDelivery, "id" | "attempts">,
+): Promise<boolean> {
   return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
 }
 
 /** Raw deliveries that nobody has looked into, in the order they came. */
 export function unreadDeliveries(sql: Sql, now: number, limit: number): Promise<RawDelivery[]> {
   return sql.all<RawDelivery>(
-    `SELECT id, connection, guid, event, body FROM delivery
+    `SELECT id, connection, guid, event, body, attempts FROM delivery
      WHERE handled_at IS NULL AND payload_json IS NULL AND next_at <= ? ORDER BY id LIMIT ?`,
     now,
     limit,
@@ -125,7 +129,7 @@ export async function nameOutcome(tx: Tx, id: number, outcome: string): Promise<
 
 export async function postponeDelivery(
   tx: Tx,
-  delivery: DeliveryRow,
+  delivery: Pick<DeliveryRow, "id" | "attempts">,
   nextAt: number,
 ): Promise<void> {
   await update(tx, "delivery", {

@@ -1,10 +1,12 @@
 // The pump (spec 3.5): looks at what is due in the ledger, again and again until nothing is, and says when to look
-// next. The order is the order of importance: accept, look, claim, deliver.
+// next. Three lanes run side by side, so that a slow forge call in one never holds up the others.
 
 import type { Host } from "../host.ts";
 import { acceptDeliveries } from "../intake/accept.ts";
+import { readDeliveries } from "../intake/reading.ts";
 import { nextDeliveryAt } from "../ledger/deliveries.ts";
 import { claimEntries, nextInboxAt } from "../ledger/inbox.ts";
+import type { Sql } from "../ledger/ledger.ts";
 import { nextLookAt } from "../ledger/mandates.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
 import { deliverMessages } from "../outbox/deliver.ts";
@@ -19,20 +21,131 @@ export interface PumpOptions {
   readonly perRepository: number;
 }
 
-/** One pass over everything that is due; true when something was done and another pass is worth while. */
-export async function pumpOnce(host: Host, driver: Driver, options: PumpOptions): Promise<boolean> {
-  const accepted = await acceptDeliveries(host);
-  const looked = await lookAtDue(host);
-  const claimed = await startTurns(host, driver, options);
-  const probed = await probeMessages(host);
-  const delivered = await deliverMessages(host);
-  return accepted + looked.count + claimed + probed + delivered > 0;
+interface Duty {
+  /** One pass over what is due of this kind; how much was found. */
+  readonly pass: () => Promise<number>;
+  /** When the next of it is due; null when nothing will be. */
+  readonly nextAt: (sql: Sql, now: number) => Promise<number | null>;
 }
 
-/** Pumps until nothing is due, then arms the driver for the next due row. */
-export async function pump(host: Host, driver: Driver, options: PumpOptions): Promise<void> {
-  while (await pumpOnce(host, driver, options));
-  driver.arm(await nextDueAt(host));
+export interface Pump {
+  /** Something may be due: every lane looks. Returns at once. */
+  wake(): Promise<void>;
+  /** Resolves when no lane works any more; to be called when nothing wakes it. */
+  idle(): Promise<void>;
+}
+
+/** In order of importance: accept, work, deliver. */
+function duties(host: Host, driver: Driver, options: PumpOptions): readonly Duty[] {
+  return [
+    {
+      pass: async () => (await readDeliveries(host)) + (await acceptDeliveries(host)),
+      nextAt: nextDeliveryAt,
+    },
+    {
+      pass: async () => (await lookAtDue(host)).count + (await startTurns(host, driver, options)),
+      nextAt: async (sql, now) => earliest([await nextLookAt(sql), await nextInboxAt(sql, now)]),
+    },
+    {
+      pass: async () => (await probeMessages(host)) + (await deliverMessages(host)),
+      nextAt: nextOutboxAt,
+    },
+  ];
+}
+
+/** One pass of all lanes, one after the other; true when something was done and another is worth while. */
+export async function pumpOnce(host: Host, driver: Driver, options: PumpOptions): Promise<boolean> {
+  let count = 0;
+  for (const { pass } of duties(host, driver, options)) count += await pass();
+  return count > 0;
+}
+
+/** The lanes of one process; each pumps until nothing of its kind is due, then the driver is armed for the next. */
+export function openPump(host: Host, driver: Driver, options: PumpOptions): Pump {
+  const lanes = duties(host, driver, options).map(({ pass, nextAt }) => ({
+    nextAt,
+    ...openLane(async () => {
+      // What one lane did may be another's work.
+      if ((await pass()) > 0) for (const lane of lanes) lane.wake();
+    }, rest),
+  }));
+  // A lane as well: an answer that was asked for earlier must not set the driver after a later one.
+  const arming = openLane(arm, (error) => {
+    if (error !== null) driver.arm(retryAt(error));
+  });
+
+  function rest(error: unknown): void {
+    if (error !== null) failedUntil = retryAt(error);
+    arming.wake();
+  }
+
+  /** After a failure nothing is due at once: it would only fail again. */
+  let failedUntil = 0;
+
+  function retryAt(error: unknown): number {
+    host.log.error({ error }, "the pump failed and is tried again");
+    return host.ledger.now() + host.timing.retryFirstMs;
+  }
+
+  /** What is due of a lane that works is in its hands already; it arms again when it rests. */
+  async function arm(): Promise<void> {
+    const resting = lanes.filter((lane) => !lane.isWorking());
+    const now = host.ledger.now();
+    const times = await host.ledger.read((sql) =>
+      Promise.all(resting.map(({ nextAt }) => nextAt(sql, now))),
+    );
+    const at = earliest(times);
+    driver.arm(at === null ? null : Math.max(at, failedUntil));
+  }
+
+  return {
+    wake: async () => {
+      for (const lane of lanes) lane.wake();
+    },
+    idle: async () => {
+      const all = [...lanes, arming];
+      while (all.some((lane) => lane.isWorking())) for (const lane of all) await lane.idle();
+    },
+  };
+}
+
+interface Lane {
+  wake(): void;
+  isWorking(): boolean;
+  idle(): Promise<void>;
+}
+
+/**
+ * Work that never overlaps itself: a wake-up while it goes on makes it look once more. `onRest` is told the last
+ * error, or null.
+ */
+function openLane(look: () => Promise<void>, onRest: (error: unknown) => void): Lane {
+  let isWoken = false;
+  let working: Promise<void> | null = null;
+
+  async function work(): Promise<void> {
+    let last: unknown = null;
+    while (isWoken) {
+      isWoken = false;
+      last = await look().then(
+        () => null,
+        (error: unknown) => error,
+      );
+    }
+    working = null;
+    onRest(last);
+  }
+
+  return {
+    wake: () => {
+      isWoken = true;
+      working ??= work();
+    },
+    isWorking: () => working !== null,
+    idle: async () => {
+      await working;
+    },
+  };
 }
 
 async function startTurns(host: Host, driver: Driver, options: PumpOptions): Promise<number> {
@@ -54,15 +167,7 @@ async function startTurns(host: Host, driver: Driver, options: PumpOptions): Pro
   return claims.length;
 }
 
-/** The earliest due row of any kind; null when the ledger is at rest. */
-async function nextDueAt(host: Host): Promise<number | null> {
-  const now = host.ledger.now();
-  const times = await host.ledger.read(async (sql) => [
-    await nextDeliveryAt(sql),
-    await nextLookAt(sql),
-    await nextInboxAt(sql, now),
-    await nextOutboxAt(sql),
-  ]);
+function earliest(times: readonly (number | null)[]): number | null {
   const due = times.filter((at) => at !== null);
   return due.length === 0 ? null : Math.min(...due);
 }

@@ -4,7 +4,7 @@
 import { isAtLeast, stricter, type Level } from "../../policies/authority.ts";
 import { receipt, type ToolCall } from "../../policies/evidence/receipts.ts";
 import type { Evidence } from "../../policies/evidence/stall.ts";
-import type { TaskState, TurnEnd } from "../../policies/mandate/mandate.ts";
+import { isTerminal, type TaskState, type TurnEnd } from "../../policies/mandate/mandate.ts";
 import { permissionFor } from "../../policies/policy-file.ts";
 import type { TaskProgress } from "../../policies/tasks.ts";
 import type { CallRecord, TurnResult, Work } from "../../runners/runner.ts";
@@ -13,7 +13,7 @@ import { forgeOf, hashOf, type Host, type TurnHandle } from "../host.ts";
 import { consumeGrant, record } from "../ledger/history.ts";
 import { finishClaim, isLive, StaleClaim, type Claim } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
-import type { MandateRow } from "../ledger/mandates.ts";
+import { mandateOf, type MandateRow } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
 import { beginTurn, type TurnRow } from "../ledger/turns.ts";
 import { commitTurn, block, type EndedTurn } from "./checkpoint.ts";
@@ -75,6 +75,7 @@ async function revoke(tx: Tx, host: Host, { claim, mandate }: ClaimedEntry): Pro
 
 async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Promise<void> {
   const begun = await host.ledger.write((tx) => begin(tx, host, context));
+  if (begun === null) return;
   const result = await host.runner.runTurn(
     {
       mandateId: context.mandate.id,
@@ -97,8 +98,13 @@ async function begin(
   tx: Tx,
   host: Host,
   { claim, mandate, anchor }: ClaimedEntry,
-): Promise<{ turn: TurnRow; work: Work }> {
+): Promise<{ turn: TurnRow; work: Work } | null> {
   if (!(await isLive(tx, claim))) throw new StaleClaim(claim);
+  // Stopped after it was claimed: nothing of it begins (I8).
+  if (isTerminal((await mandateOf(tx, mandate.id)).status)) {
+    await finishClaim(tx, claim);
+    return null;
+  }
   const turn = await beginTurn(tx, claim);
   await record(tx, "turn-started", {
     mandateId: mandate.id,

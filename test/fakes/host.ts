@@ -32,6 +32,8 @@ export function openBareHost(): BareHost {
   const host: Host = {
     ledger,
     forges: new Map(),
+    webhooks: new Map(),
+    mayRun: () => true,
     runner: runner as Runner,
     leases: { hold: () => ({ release() {} }) },
     running: new RunningTurns(),

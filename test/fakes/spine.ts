@@ -62,6 +62,8 @@ export async function openSpine(options: SpineOptions) {
     return {
       ledger,
       forges: new Map([["local", forge]]),
+      webhooks: new Map(),
+      mayRun: () => true,
       runner: openRunner({ home, environment: process.env }),
       leases: { hold: () => ({ release: nothing }) },
       running: new RunningTurns(),

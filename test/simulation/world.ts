@@ -11,7 +11,7 @@ import { renewLease, type Claim } from "../../app/ledger/inbox.ts";
 import { openSqlite, type SqliteLedger } from "../../app/ledger/sqlite/sqlite.ts";
 import type { Log } from "../../app/log.ts";
 import type { Driver } from "../../app/scheduler/driver.ts";
-import { pump } from "../../app/scheduler/pump.ts";
+import { openPump } from "../../app/scheduler/pump.ts";
 import { sweep } from "../../app/scheduler/sweep.ts";
 import { Timing } from "../../app/settings.ts";
 import type { Level } from "../../policies/authority.ts";
@@ -312,6 +312,8 @@ export class World {
     return {
       ledger: faultyLedger(process, this.ledger),
       forges: new Map([["local", faultyForge(process, forge)]]),
+      webhooks: new Map(),
+      mayRun: () => true,
       runner: simulatedRunner(process),
       leases: leasesOf(process),
       running: new RunningTurns(),
@@ -361,7 +363,8 @@ export class Process {
     const host = this.world.hostOf(this);
     const driver = new SimulatedDriver(this);
     this.#driver = driver;
-    driver.start(() => pump(host, driver, { slots: 3, perRepository: 3 }));
+    const pump = openPump(host, driver, { slots: 3, perRepository: 3 });
+    driver.start(() => pump.wake());
     void this.#sweepForEver(host, driver);
   }
 
