@@ -22,12 +22,15 @@ export function taskEnvironment(host: NodeJS.ProcessEnv, given: Readonly<Variabl
   return { ...env, PATH: foreignPath(host["PATH"]), HOME: nowhere, ...given };
 }
 
+/** The one way out that a git call has; `file` reads or writes a repository on this machine's disk. */
+export type Protocol = "https" | "http" | "file";
+
 export interface GitPlaces {
   gitDir: string;
   workTree?: string | undefined;
   indexFile?: string | undefined;
-  /** Lets this one call read or write a repository on this machine instead of one behind https. */
-  allowLocal?: boolean | undefined;
+  /** `https` by default. */
+  protocol?: Protocol | undefined;
 }
 
 /** The one environment of every git call of the host; with it the checkout's own configuration is never read. */
@@ -43,7 +46,7 @@ export function gitEnvironment(host: NodeJS.ProcessEnv, places: GitPlaces): Vari
     GIT_NO_LAZY_FETCH: "1",
     GIT_NO_REPLACE_OBJECTS: "1",
     GIT_OPTIONAL_LOCKS: "0",
-    GIT_ALLOW_PROTOCOL: places.allowLocal === true ? "file" : "https",
+    GIT_ALLOW_PROTOCOL: places.protocol ?? "https",
     GIT_DIR: places.gitDir,
     ...(places.workTree === undefined ? {} : { GIT_WORK_TREE: places.workTree }),
     ...(places.indexFile === undefined ? {} : { GIT_INDEX_FILE: places.indexFile }),

@@ -5,7 +5,7 @@ import { strict as assert } from "node:assert";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { Writable } from "node:stream";
+import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { Failure } from "../policies/failure.ts";
@@ -20,6 +20,8 @@ export interface ExecOptions {
   /** The whole environment; nothing is inherited. */
   env: Readonly<Record<string, string>>;
   input?: Input | undefined;
+  /** One line for the program and its children on descriptor 3: a secret that no argument or environment shows. */
+  secret?: string | undefined;
   deadlineMs: number;
   /** From SIGTERM to SIGKILL; 5 s by default. */
   graceMs?: number | undefined;
@@ -72,6 +74,7 @@ export async function exec(options: ExecOptions): Promise<ExecResult> {
 
   const closed = once(child, "close");
   const fed = feed(child.stdin, options.input);
+  handOver(child, options.secret);
   output.listen(child, () => stop("output-limit"));
   const how: unknown[] = await once(child, "exit");
   clearTimeout(deadline);
@@ -102,7 +105,12 @@ async function start(options: ExecOptions): Promise<{ child: ChildProcess; pid: 
     const child = spawn(file, args, {
       cwd: options.cwd,
       env: { ...options.env },
-      stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+      stdio: [
+        options.input === undefined ? "ignore" : "pipe",
+        "pipe",
+        "pipe",
+        ...(options.secret === undefined ? [] : ["pipe" as const]),
+      ],
       detached: true,
     });
     await once(child, "spawn");
@@ -124,6 +132,14 @@ async function feed(stdin: Writable | null, input: Input | undefined): Promise<E
     // A program may end without reading its input; that is its business.
     return deafCodes.has(errorCode(reason)) ? undefined : reason;
   }
+}
+
+/** Nobody may ask for it, and then it is gone with the process. */
+function handOver(child: ChildProcess, secret: string | undefined): void {
+  const pipe = child.stdio[3];
+  if (secret === undefined || !(pipe instanceof Writable)) return;
+  pipe.on("error", () => undefined);
+  pipe.end(`${secret}\n`);
 }
 
 function keepOutput(options: ExecOptions) {

@@ -1,8 +1,10 @@
 // The only file that runs the git program (spec 5.1), always on a git dir the host owns and in one clean environment.
 // It must never be pointed at the `.git` inside a checkout: hardening flags do not disarm an agent's configuration.
+// A token goes in on a descriptor (6.5) and comes out of no complaint.
 
 import { strict as assert } from "node:assert";
 import { isAbsolute } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Failure, type Retry } from "../policies/failure.ts";
 import { gitEnvironment, type GitPlaces } from "./environment.ts";
 import { exec, type ExecResult, type Input } from "./exec.ts";
@@ -21,8 +23,14 @@ export interface GitOptions extends GitPlaces {
   signal?: AbortSignal | undefined;
   /** Who a commit is by and when, as git reads it from the environment. */
   identity?: Readonly<Record<string, string>> | undefined;
+  /** The password for the remote, if it asks for one. */
+  token?: string | null | undefined;
+  /** Exit codes beside 0 that are answers. */
+  answers?: readonly number[] | undefined;
 }
 
+const askpass = fileURLToPath(new URL("askpass.sh", import.meta.url));
+const tokenUser = "x-access-token";
 const gitVersionLimit = "2.39.5";
 
 const hardening = [
@@ -39,25 +47,39 @@ const hardening = [
 
 /**
  * Stdout of one git command. Throws Failure `git-failed`, `git-timeout`, `cancelled`, `output-limit`, `disk-full`,
- * `read-only`, `foreign-owner`.
+ * `read-only`, `foreign-owner`, `forge-refused-git`, `no-repository`, `no-such-ref`.
  */
 export async function git(options: GitOptions): Promise<Buffer> {
   assert(isAbsolute(options.gitDir), "a git dir is absolute");
-  const protocol = `protocol.file.allow=${options.allowLocal === true ? "always" : "never"}`;
-  const settings = [...hardening, protocol, ...(options.settings ?? [])];
+  const token = options.token ?? undefined;
+  const settings = [
+    ...hardening,
+    `protocol.file.allow=${options.protocol === "file" ? "always" : "never"}`,
+    ...(token === undefined ? [] : [`credential.username=${tokenUser}`]),
+    ...(options.settings ?? []),
+  ];
   const result = await exec({
     argv: ["git", ...settings.flatMap((setting) => ["-c", setting]), ...options.args],
     cwd: options.workTree ?? "/",
-    env: { ...gitEnvironment(process.env, options), ...options.identity },
+    env: {
+      ...gitEnvironment(process.env, options),
+      ...options.identity,
+      ...(token === undefined ? {} : { GIT_ASKPASS: askpass }),
+    },
     input: options.input,
+    secret: token,
     deadlineMs: options.deadlineMs ?? 120_000,
     outputLimit: options.outputLimit ?? 256 * 1024 * 1024,
     onExcess: "end",
     signal: options.signal,
   });
-  if (result.ended === "exited" && result.exitCode === 0) return result.stdout;
+  if (result.ended === "exited" && isAnswer(result.exitCode, options)) return result.stdout;
   if (result.ended === "output-limit" && options.onExcess === "cut") return result.stdout;
-  throw failureOf(result, options.args[0] ?? "");
+  throw failureOf(result, options);
+}
+
+function isAnswer(exitCode: number | null, { answers = [] }: GitOptions): boolean {
+  return exitCode === 0 || (exitCode !== null && answers.includes(exitCode));
 }
 
 /** Stdout as text without its last newline. */
@@ -81,11 +103,11 @@ export async function requireGit(): Promise<string> {
   return version;
 }
 
-function failureOf(result: ExecResult, command: string): Failure {
+function failureOf(result: ExecResult, { args, token }: GitOptions): Failure {
   const [code, retry] = codeOf(result);
-  const said = redactUrls(result.stderr.toString("utf8").trim().slice(-2_000));
+  const said = redact(result.stderr.toString("utf8"), token).trim().slice(-2_000);
   const how = result.exitCode ?? result.signalName ?? result.ended;
-  return new Failure(code, retry, { message: `git ${command} ended with ${how}: ${said}` });
+  return new Failure(code, retry, { message: `git ${args[0] ?? ""} ended with ${how}: ${said}` });
 }
 
 function codeOf(result: ExecResult): [string, Retry] {
@@ -106,9 +128,19 @@ function complaintOf(stderr: string): [string, Retry] {
   if (/No space left on device|Disk quota exceeded/.test(stderr)) return ["disk-full", "later"];
   if (/Read-only file system/.test(stderr)) return ["read-only", "never"];
   if (/detected dubious ownership/.test(stderr)) return ["foreign-owner", "never"];
+  const refused =
+    /Authentication failed for|could not read (?:Username|Password) for|error: 40[13]\b/;
+  if (refused.test(stderr)) return ["forge-refused-git", "later"];
+  if (/repository '[^'\n]+' not found/.test(stderr)) return ["no-repository", "later"];
+  if (/couldn't find remote ref|not our ref|unadvertised object/.test(stderr))
+    return ["no-such-ref", "later"];
   return ["git-failed", "later"];
 }
 
-function redactUrls(text: string): string {
-  return text.replace(/\/\/[^/\s@]+@/g, "//***@");
+/** A server may repeat what it was sent, in the words of the request or in those of its header. */
+function redact(text: string, token: string | null | undefined): string {
+  const urls = text.replace(/\/\/[^/\s@]+@/g, "//***@");
+  if (token === null || token === undefined || token === "") return urls;
+  const header = Buffer.from(`${tokenUser}:${token}`).toString("base64");
+  return urls.replaceAll(token, "***").replaceAll(header, "***");
 }

@@ -93,7 +93,7 @@ async function prepare(
   await host.phase("fetching");
   const { repository } = request;
   const mirror = await openMirror({ home: place.home, repositoryId: repository.id });
-  await fetchMirror(mirror, { source: repository.source, signal: host.signal });
+  await fetchMirror(mirror, { ...repository, signal: host.signal });
   await host.phase("checking-out");
   // A turn enters a checkout only when no process of the last one lives there (2.1).
   await endLeftovers(checkout);

@@ -12,6 +12,7 @@ import { inspectRepository } from "./repository/inspection.ts";
 import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
 import { readPolicy } from "./repository/policy-source.ts";
 import { publishWork } from "./repository/publish-work.ts";
+import type { TokenSource } from "./repository/remote.ts";
 import { runTurn } from "./run-turn.ts";
 
 /** Where a worker keeps mirrors, checkouts and private homes, and the environment it was started with. */
@@ -22,9 +23,11 @@ export interface WorkPlace {
 
 export interface RepositorySource {
   readonly id: string;
-  /** A local path or an https address. */
+  /** A local path or an https address; http on this machine alone. */
   readonly source: string;
   readonly defaultBranch: string;
+  /** Asked anew at each fetch, look and push, with `write` for the push alone; never kept. Null for none. */
+  readonly token?: TokenSource | undefined;
 }
 
 export interface RepositoryFacts extends RepositorySource {

@@ -2,10 +2,11 @@
 // Every agent of the repository can read its objects, so nothing of a mandate's own work belongs in it.
 
 import { existsSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { Failure } from "../../policies/failure.ts";
 import { makeFolder, removeLocks } from "../disk.ts";
 import { git, gitText } from "../git.ts";
+import { reach, type Remote } from "./remote.ts";
 
 export interface Mirror {
   gitDir: string;
@@ -45,9 +46,7 @@ export async function initBare(gitDir: string): Promise<void> {
   await git({ gitDir, args: ["init", "--quiet", "--bare", "--template=", gitDir] });
 }
 
-export interface FetchOptions {
-  /** An absolute path or an https URL, without credentials. */
-  source: string;
+export interface FetchOptions extends Remote {
   /** All branches and tags by default. */
   refspecs?: readonly string[] | undefined;
   signal?: AbortSignal | undefined;
@@ -59,13 +58,13 @@ export async function fetchMirror(mirror: Mirror, options: FetchOptions): Promis
   // Not atomic: git then prunes last, and a vanished `a` would be in the way of a new `a/b`.
   const quiet = ["--no-write-fetch-head", "--no-auto-maintenance"];
   const refspecs = options.refspecs ?? allBranches;
-  await oneByOne(mirror, () =>
+  await oneByOne(mirror, async () =>
     git({
+      ...(await reach(options, "read")),
       gitDir: mirror.gitDir,
       args: [...fetch, ...quiet, "--", options.source, ...refspecs],
       settings: toleratedFlaws.map((flaw) => `fetch.fsck.${flaw}=ignore`),
       deadlineMs: fetchDeadlineMs,
-      allowLocal: isLocal(options.source),
       signal: options.signal,
     }),
   );
@@ -76,7 +75,7 @@ export async function defaultBranch(source: string, signal?: AbortSignal): Promi
   const listing = await gitText({
     gitDir: "/nonexistent",
     args: ["ls-remote", "--quiet", "--symref", "--", source, "HEAD", "refs/heads/*"],
-    allowLocal: isLocal(source),
+    ...(await reach({ source }, "read")),
     signal,
   });
   if (listing === "")
@@ -165,15 +164,6 @@ export async function listRefs(store: ObjectStore, prefix: string): Promise<Tag[
   return rows.flatMap((row) => {
     const [, direct, peeled, name] = /^(?:tag)?commit (\S+) (\S*) (.+)$/.exec(row) ?? [];
     return direct === undefined || name === undefined ? [] : [{ name, commit: peeled || direct }];
-  });
-}
-
-/** Decides by form alone, so that no host name is ever looked up as a path. Throws Failure `bad-source`. */
-export function isLocal(source: string): boolean {
-  if (isAbsolute(source)) return true;
-  if (/^https:\/\/[^@\s]+$/.test(source)) return false;
-  throw new Failure("bad-source", "never", {
-    message: "neither an absolute path nor an https URL",
   });
 }
 

@@ -5,14 +5,15 @@ import { Failure } from "../../policies/failure.ts";
 import { policyFileLimit, policyFileName } from "../../policies/policy-file.ts";
 import { readPlain } from "../disk.ts";
 import type { PolicySource, RepositorySource, WorkPlace } from "../runner.ts";
-import { fetchMirror, isLocal, openMirror, readFileAt, resolve } from "./mirror.ts";
+import { fetchMirror, openMirror, readFileAt, resolve } from "./mirror.ts";
+import { isLocal } from "./remote.ts";
 
 export async function readPolicy(
   place: WorkPlace,
   repository: RepositorySource,
 ): Promise<PolicySource> {
   const mirror = await openMirror({ home: place.home, repositoryId: repository.id });
-  await fetchMirror(mirror, { source: repository.source });
+  await fetchMirror(mirror, repository);
   const commit = await resolve(mirror, `refs/heads/${repository.defaultBranch}`);
   if (commit === null) {
     const message = `the default branch ${repository.defaultBranch} has no commit`;

@@ -26,6 +26,7 @@ export async function publishWork(
   const published = await publish({
     checkout,
     target: repository.source,
+    token: repository.token,
     branch: request.branch,
     message: `${request.title}\n\n${request.body}`.trim(),
     trailers: [

@@ -5,7 +5,8 @@ import { Failure } from "../../policies/failure.ts";
 import { storeTree, type Untracked } from "../fingerprint.ts";
 import { git, gitText } from "../git.ts";
 import { commitTree, headOf, type Checkout, type Identity } from "./checkout.ts";
-import { isLocal, resolve } from "./mirror.ts";
+import { resolve } from "./mirror.ts";
+import { isLocal, reach, type TokenSource } from "./remote.ts";
 
 export interface Change {
   path: string;
@@ -18,6 +19,7 @@ export interface Publication {
   checkout: Checkout;
   /** An absolute path or an https URL. */
   target: string;
+  token?: TokenSource | undefined;
   /** Without `refs/heads/`. */
   branch: string;
   message: string;
@@ -76,6 +78,7 @@ export async function publish(publication: Publication): Promise<Published> {
 /** Where the branch stands at the target now, or null. */
 export async function branchAt(place: {
   target: string;
+  token?: TokenSource | undefined;
   branch: string;
   signal?: AbortSignal | undefined;
 }): Promise<string | null> {
@@ -83,7 +86,7 @@ export async function branchAt(place: {
   const listing = await gitText({
     gitDir: "/nonexistent",
     args: ["ls-remote", "--quiet", "--", place.target, ref],
-    allowLocal: isLocal(place.target),
+    ...(await reach({ source: place.target, token: place.token }, "read")),
     signal: place.signal,
   });
   const row = listing.split("\n").find((line) => line.endsWith(`\t${ref}`));
@@ -91,18 +94,17 @@ export async function branchAt(place: {
 }
 
 async function push(publication: Publication, commit: string): Promise<Published | null> {
-  const { checkout, target, branch, expectedOld } = publication;
+  const { checkout, target, token, branch, expectedOld } = publication;
   const ref = `refs/heads/${branch}`;
-  const allowLocal = isLocal(target);
   const lease = `--force-with-lease=${ref}:${expectedOld ?? ""}`;
   const plain = ["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"];
-  const receiver = allowLocal ? [`--receive-pack=${quietReceiver}`] : [];
+  const receiver = isLocal(target) ? [`--receive-pack=${quietReceiver}`] : [];
   try {
     await git({
+      ...(await reach({ source: target, token }, "write")),
       gitDir: checkout.gitDir,
       args: ["push", ...plain, ...receiver, lease, "--", target, `${commit}:${ref}`],
       deadlineMs: pushDeadlineMs,
-      allowLocal,
       signal: publication.signal,
     });
   } catch (error) {

@@ -47,7 +47,7 @@ test("git gets the fixed environment, with the one protocol this call needs", ()
     gitDir: "/g",
     workTree: "/w",
     indexFile: "/i",
-    allowLocal: true,
+    protocol: "file",
   });
   expect(local).toMatchObject({
     GIT_WORK_TREE: "/w",
