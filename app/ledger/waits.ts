@@ -58,11 +58,11 @@ export async function claimWait(tx: Tx, id: number): Promise<boolean> {
   return count === 1;
 }
 
-/** Brings an armed wait's due time forward to now; false when there is none. */
-export async function bringForward(tx: Tx, mandateId: string): Promise<boolean> {
+/** Brings an armed wait's due time forward, by default to now; false when there is none. */
+export async function bringForward(tx: Tx, mandateId: string, at = tx.now): Promise<boolean> {
   const count = await tx.run(
     "UPDATE wait SET due_at = MIN(due_at, ?) WHERE mandate_id = ? AND state = 'armed'",
-    tx.now,
+    at,
     mandateId,
   );
   await refreshLook(tx, mandateId);

@@ -20,6 +20,7 @@ import {
 import { touchStatus } from "../ledger/outbox.ts";
 import { claimWait, liveWait } from "../ledger/waits.ts";
 import { block } from "../turn/checkpoint.ts";
+import { nudgeWords } from "../turn/nudging.ts";
 
 const batchLimit = 500;
 
@@ -99,6 +100,7 @@ async function recheck(tx: Tx, host: Host, mandate: MandateRow): Promise<void> {
     kind: "recheck",
     availableAt: tx.now,
     lastRanAt: mandate.lastRanAt,
+    note: await nudgeWords(tx, mandate.id),
     waitId: wait.id,
     cause: `recheck ${wait.id}`,
   });

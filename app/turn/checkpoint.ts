@@ -25,6 +25,7 @@ import { armWait, endWait, liveWait } from "../ledger/waits.ts";
 import { blockedNotice } from "../notices/blocked.ts";
 import { questionNotice } from "../notices/question.ts";
 import { resultNotice, type PublishWords } from "../notices/result.ts";
+import { ringForKept } from "./nudging.ts";
 
 export interface EndedTurn {
   readonly claim: Claim;
@@ -113,6 +114,7 @@ async function apply(tx: Tx, host: Host, applied: Applied): Promise<void> {
       : { checklist: turn.outcome.report.checklist }),
     noticeKey: null,
   });
+  await ringForKept(tx, mandate);
   const facts = { status: settlement.status, reason: settlement.reason };
   await record(tx, "turn-settled", { mandateId: mandate.id, turnId, facts });
   if (settlement.notice !== null) {
