@@ -22,7 +22,10 @@ export interface Host {
   /** By connection; a local forge has none. */
   readonly webhooks: ReadonlyMap<string, Webhooks>;
   /** Whether settings let tasks and agents run in a repository, and on a head that lies in a fork (5.7). */
-  readonly mayRun: (repository: { name: string; forgeId: string }, on: { isFork: boolean }) => boolean;
+  readonly mayRun: (
+    repository: { name: string; forgeId: string },
+    on: { isFork: boolean },
+  ) => boolean;
   readonly runner: Runner;
   readonly leases: Leases;
   readonly running: RunningTurns;

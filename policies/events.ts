@@ -46,7 +46,13 @@ export type ForgeEvent =
       readonly byName: string;
     })
   /** A comment of ours was edited or deleted by somebody else: it is drawn once more (6.3). */
-  | (EventConversation & EventPerson & { readonly kind: "own-text"; readonly id: string })
+  | (EventConversation &
+      EventPerson & {
+        readonly kind: "own-text";
+        /** The comment's id. */
+        readonly id: string;
+        readonly change: "edited" | "deleted";
+      })
   /** The head of a pull request is another commit now (1.5). */
   | (EventConversation & EventPerson & { readonly kind: "head-moved"; readonly commit: string })
   /** Something else happened to a conversation; told to the next turn (1.7). */

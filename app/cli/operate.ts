@@ -134,7 +134,8 @@ async function repositoryChecks(home: Home): Promise<Check[]> {
 async function repositoryCheck(runner: Runner, row: RepositoryRow): Promise<Check[]> {
   const check = `repository ${row.name}`;
   try {
-    const seen = await seePolicy(runner, sourceOf(row));
+    const { id, source, defaultBranch } = row;
+    const seen = await seePolicy(runner, { id, source, defaultBranch });
     const reached = good(check, `${row.source} has commits on ${row.defaultBranch}`);
     return [reached, ...policyChecks(row, seen)];
   } catch (error) {

@@ -8,6 +8,8 @@ export interface Capabilities {
   readonly reactions: boolean;
   readonly checks: boolean;
   readonly reviewThreads: boolean;
+  /** A pull request can be a draft. */
+  readonly drafts: boolean;
   /** The forge keeps a list of its deliveries and sends one again when asked (6.2). */
   readonly deliveryListing: boolean;
   /** Releases, tags and packages can be read. */
@@ -58,6 +60,8 @@ export interface ForgeText {
   readonly author: Person;
   readonly url: string;
   readonly createdAt: number;
+  /** When it was last changed; the same as `createdAt` where it never was. */
+  readonly changedAt: number;
   readonly isEdited: boolean;
 }
 

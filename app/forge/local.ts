@@ -56,6 +56,7 @@ export class LocalForge implements Forge {
     reactions: true,
     checks: false,
     reviewThreads: false,
+    drafts: false,
     deliveryListing: false,
     releases: false,
   };
@@ -292,15 +293,18 @@ export class LocalForge implements Forge {
     const { number, body, createdAt } = issue;
     const ref = textRef(at, "issue", number);
     const author = this.#author(issue);
-    return { ref, number, body, author, url: this.#url(at, number), createdAt, isEdited: false };
+    const url = this.#url(at, number);
+    return { ref, number, body, author, url, createdAt, changedAt: createdAt, isEdited: false };
   }
 
   #commentText(at: RepositoryRef, comment: CommentRow): ForgeText {
     const { id, number, body, createdAt } = comment;
     const { url } = this.#written(at, comment);
     const ref = textRef(at, "comment", id);
+    const author = this.#author(comment);
+    const changedAt = comment.editedAt ?? createdAt;
     const isEdited = comment.editedAt !== null;
-    return { ref, number, body, author: this.#author(comment), url, createdAt, isEdited };
+    return { ref, number, body, author, url, createdAt, changedAt, isEdited };
   }
 
   #pull(ref: RepositoryRef, row: IssueRow): PullRequest {

@@ -23,7 +23,7 @@ export interface PolicyNow {
 
 /** Reads the policy file and keeps the last good one. Throws Failure while the repository cannot be read. */
 export async function currentPolicy(host: Host, repository: RepositoryRow): Promise<PolicyNow> {
-  const source = await host.runner.readPolicy(sourceOf(repository));
+  const source = await host.runner.readPolicy(sourceOf(host, repository));
   const { isUncommitted } = source;
   const { policy, problems } = judge(source.text);
   const isKnown = repository.policyCommit === source.commit;

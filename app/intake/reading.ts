@@ -4,6 +4,7 @@
 import type { ForgeEvent } from "../../policies/events.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Host } from "../host.ts";
+import { changeConnection } from "../ledger/connections.ts";
 import {
   finishDelivery,
   postponeDelivery,
@@ -29,6 +30,9 @@ export async function readDeliveries(host: Host): Promise<number> {
   if (raws.length === 0) return 0;
   const read = await Promise.all(raws.map((raw) => readOne(host, raw)));
   await commit(host, async (tx) => {
+    for (const name of new Set(raws.map(({ connection }) => connection))) {
+      await changeConnection(tx, name, { lastDeliveryAt: tx.now });
+    }
     for (const one of read) {
       if ("events" in one) await readDelivery(tx, one.raw, one.events);
       else if (one.outcome === "later") {

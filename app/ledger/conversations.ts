@@ -107,3 +107,47 @@ export function refOf(repository: RepositoryRow, conversation: ConversationRow):
     number: conversation.number,
   };
 }
+
+/** The conversation's row, where anybody spoke in it to us. */
+export function findConversation(
+  sql: Sql,
+  ref: ConversationRef,
+): Promise<ConversationRow | undefined> {
+  return sql.first<ConversationRow>(
+    `SELECT c.* FROM conversation c JOIN repository r ON r.id = c.repository_id
+     WHERE r.connection = ? AND r.forge_id = ? AND c.number = ?`,
+    ref.connection,
+    ref.forgeId,
+    ref.number,
+  );
+}
+
+export async function changeConversation(
+  tx: Tx,
+  id: string,
+  change: Partial<Pick<ConversationRow, "goneAt" | "movedHead" | "botHadItsTurn">>,
+): Promise<void> {
+  await update(tx, "conversation", { set: change, where: { id } });
+}
+
+/** Repositories of a connection that are reached through this account: all, or those named. */
+export async function reachedThrough(
+  sql: Sql,
+  reached: { connection: string; account: string; forgeIds: readonly string[] | null },
+): Promise<RepositoryRow[]> {
+  const { connection, account, forgeIds } = reached;
+  const rows = await sql.all<RepositoryRow>(
+    "SELECT * FROM repository WHERE connection = ? AND account = ? ORDER BY id",
+    connection,
+    account,
+  );
+  return forgeIds === null ? rows : rows.filter(({ forgeId }) => forgeIds.includes(forgeId));
+}
+
+export async function changeRepository(
+  tx: Tx,
+  id: string,
+  change: Partial<Pick<RepositoryRow, "reach" | "textsReadTo">>,
+): Promise<void> {
+  await update(tx, "repository", { set: change, where: { id } });
+}

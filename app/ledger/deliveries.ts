@@ -1,6 +1,6 @@
 // Deliveries: what reached us and must be handled exactly once (spec 6.2; I4). Decides nothing.
 
-import { subjectOf, type ForgeEvent } from "../../policies/events.ts";
+import { subjectOf, type EventText, type ForgeEvent } from "../../policies/events.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { insertOnce, update } from "./rows.ts";
 
@@ -28,14 +28,23 @@ export interface RawDelivery {
   readonly attempts: number;
 }
 
-/** Stores an event of our own making; false when this one is known already. */
+/** Stores an event that was found, not sent; false when this one or its text is known already. */
 export function addDelivery(
   tx: Tx,
   delivery: { connection: string; guid: string; payload: ForgeEvent },
 ): Promise<boolean> {
-  const subject = subjectOf(delivery.payload);
   const times = { receivedAt: tx.now, nextAt: tx.now };
-  return insertOnce(tx, "delivery", { ...delivery, subject, ...times });
+  return insertOnce(tx, "delivery", { ...delivery, ...keysOf(delivery.payload), ...times });
+}
+
+function keysOf(event: ForgeEvent): { subject: string; textIdentity: string | null } {
+  const isText = event.kind === "text";
+  const textIdentity = isText ? identityOf(event.text) : null;
+  return { subject: subjectOf(event), textIdentity };
+}
+
+function identityOf({ forgeId, kind, id }: EventText): string {
+  return `${forgeId} ${kind} ${id}`;
 }
 
 /** Stores a verified delivery raw; false when its GUID is known already. */
@@ -71,12 +80,27 @@ export async function readDelivery(
     await update(tx, "delivery", { set: { body: null }, where: { id: raw.id } });
     return;
   }
-  const set = { payload: first, subject: subjectOf(first) };
-  await update(tx, "delivery", { set, where: { id: raw.id } });
   const { connection } = raw;
+  if (first.kind === "text" && (await isKnownText(tx, first.text))) {
+    await finishDelivery(tx, raw.id, "duplicate");
+    await update(tx, "delivery", { set: { body: null }, where: { id: raw.id } });
+    return;
+  }
+  const set = { payload: first, ...keysOf(first) };
+  await update(tx, "delivery", { set, where: { id: raw.id } });
   for (const [index, payload] of more.entries()) {
     await addDelivery(tx, { connection, guid: `${raw.guid} ${index + 2}`, payload });
   }
+}
+
+/** True when a new text came before, by whichever way. */
+export async function isKnownText(sql: Sql, text: EventText): Promise<boolean> {
+  const row = await sql.first(
+    "SELECT 1 AS one FROM delivery WHERE connection = ? AND text_identity = ?",
+    text.connection,
+    identityOf(text),
+  );
+  return row !== undefined;
 }
 
 /** Forgets the bodies of what was handled before `before`; the keys stay (6.2). Returns how many. */

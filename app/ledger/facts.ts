@@ -34,6 +34,7 @@ export async function factsOf(sql: Sql, id: string, shown: Shown): Promise<Manda
     deadlineAt: mandate.deadlineAt,
     counters: mandate.counters,
     ceilings: mandate.ceilings,
+    head: mandate.pinnedHead,
     branch: mandate.branch,
     publishedCommit: mandate.publishedCommit,
     createdAt: mandate.createdAt,

@@ -34,6 +34,20 @@ export function eventsOf(sql: Sql, mandateId: string): Promise<EventRow[]> {
   return sql.all<EventRow>("SELECT * FROM event WHERE mandate_id = ? ORDER BY id", mandateId);
 }
 
+/** How often something is in a mandate's history since an instant. */
+export async function countEvents(
+  sql: Sql,
+  wanted: { mandateId: string; kind: string; since: number },
+): Promise<number> {
+  const row = await sql.first<{ count: number }>(
+    "SELECT COUNT(*) AS count FROM event WHERE mandate_id = ? AND kind = ? AND at >= ?",
+    wanted.mandateId,
+    wanted.kind,
+    wanted.since,
+  );
+  return row?.count ?? 0;
+}
+
 export interface EvidenceRow extends Evidence {
   readonly turnId: number | null;
   readonly credited: number;

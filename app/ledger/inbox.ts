@@ -91,8 +91,10 @@ export function queuedEntries(sql: Sql, mandateId: string): Promise<EntryRow[]> 
 }
 
 const notHeld = `NOT EXISTS (SELECT 1 FROM hold h WHERE h.scope = 'installation'
-  OR (h.scope = 'conversation' AND h.subject = i.conversation_id)
-  OR (h.scope = 'mandate' AND h.subject = i.mandate_id))`;
+    OR (h.scope = 'conversation' AND h.subject = i.conversation_id)
+    OR (h.scope = 'mandate' AND h.subject = i.mandate_id))
+  AND NOT EXISTS (SELECT 1 FROM conversation s JOIN repository r ON r.id = s.repository_id
+    WHERE s.id = i.conversation_id AND r.reach = 'suspended')`;
 
 const runnable = `
   SELECT i.*, c.repository_id FROM inbox i
@@ -174,6 +176,16 @@ async function claimOne(tx: Tx, row: EntryRow, limits: ClaimLimits): Promise<Cla
 export async function finishClaim(tx: Tx, claim: Claim): Promise<void> {
   const count = await update(tx, "inbox", {
     set: { state: "done", leaseUntil: null, doneAt: tx.now },
+    where: { id: claim.entryId, fence: claim.fence, state: "claimed" },
+  });
+  if (count !== 1) throw new StaleClaim(claim);
+  await freeConversation(tx, claim.conversationId);
+}
+
+/** Gives the claim back unused: the same entry is taken up again at `availableAt`. Throws StaleClaim. */
+export async function putBack(tx: Tx, claim: Claim, availableAt: number): Promise<void> {
+  const count = await update(tx, "inbox", {
+    set: { state: "queued", leaseUntil: null, worker: null, availableAt },
     where: { id: claim.entryId, fence: claim.fence, state: "claimed" },
   });
   if (count !== 1) throw new StaleClaim(claim);

@@ -70,9 +70,9 @@ export interface PinnedHead {
   readonly commit: string;
   readonly branch: string;
   readonly baseBranch: string;
-  /** Its own branch is out of reach: work is published on the mandate's branch instead. */
   readonly isFork: boolean;
-  readonly isProtected: boolean;
+  /** Work goes to the head's own branch; otherwise to the mandate's branch, in the base repository. */
+  readonly mayPush: boolean;
 }
 
 export interface Anchor {
@@ -178,6 +178,15 @@ export function mandatesIn(
   );
 }
 
+/** The unfinished mandates of a repository. */
+export function mandatesOf(sql: Sql, repositoryId: string): Promise<MandateRow[]> {
+  return sql.all<MandateRow>(
+    `SELECT m.* FROM mandate m JOIN conversation c ON c.id = m.conversation_id
+     WHERE c.repository_id = ? AND m.ended_at IS NULL ORDER BY m.created_at, m.id`,
+    repositoryId,
+  );
+}
+
 export type MandateChange = Partial<
   Omit<MandateRow, "id" | "conversationId" | "createdAt" | "lookAt">
 >;
@@ -227,7 +236,9 @@ const lookQuery = `
     (SELECT o.state FROM outbox o WHERE o.key = m.notice_key) AS notice_state,
     (SELECT COUNT(*) FROM hold h WHERE h.scope = 'installation'
       OR (h.scope = 'conversation' AND h.subject = m.conversation_id)
-      OR (h.scope = 'mandate' AND h.subject = m.id)) AS holds
+      OR (h.scope = 'mandate' AND h.subject = m.id))
+    + (SELECT COUNT(*) FROM conversation c JOIN repository r ON r.id = c.repository_id
+      WHERE c.id = m.conversation_id AND r.reach = 'suspended') AS holds
   FROM mandate m LEFT JOIN wait w ON w.mandate_id = m.id AND w.state <> 'ended'
   WHERE m.id = ?`;
 

@@ -43,6 +43,13 @@ export interface MandateFacts {
     readonly authorId: string;
     readonly authorName: string;
   };
+  /** The pull request whose head it works on, in short; null in an issue. */
+  readonly head: {
+    readonly pull: number;
+    readonly commit: string;
+    readonly branch: string;
+    readonly mayPush: boolean;
+  } | null;
   readonly branch: string;
   readonly publishedCommit: string | null;
   readonly pull: { readonly number: number; readonly url: string } | null;

@@ -45,6 +45,8 @@ export type Refusal =
   /** Several mandates ask a person, and the answer names none. */
   | { readonly kind: "which-mandate"; readonly candidates: readonly Candidate[] }
   | { readonly kind: "edited" }
+  /** The operator's settings let nothing run here. */
+  | { readonly kind: "may-not-run"; readonly isFork: boolean }
   | { readonly kind: "no-agent"; readonly tasks: readonly string[] }
   | { readonly kind: "muted"; readonly limit: number };
 
@@ -93,11 +95,20 @@ export function refusalNotice(refusal: Refusal, mention: string): string {
       ]);
     case "edited":
       return "An edited comment starts nothing. To give this command, please write it in a new comment.";
+    case "may-not-run":
+      return mayNotRun(refusal.isFork);
     case "no-agent":
       return noAgent(refusal.tasks, mention);
     case "muted":
       return `There were more than ${refusal.limit} answers to commands in this conversation within an hour. Hints and refusals are left out here for the rest of the hour; results, questions and blocked notices still come.`;
   }
+}
+
+function mayNotRun(isFork: boolean): string {
+  const why = isFork
+    ? "The head of this pull request lies in a fork, and without a sandbox nothing of a fork is run here"
+    : "The operator of this installation has not named this repository under `repositories` in settings.yaml";
+  return `${why} (\`not-permitted\`). Nothing was started.`;
 }
 
 function notPermitted(refusal: Refusal & { kind: "not-permitted" }, mention: string): string {

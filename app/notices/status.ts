@@ -114,11 +114,17 @@ function progressOf(facts: MandateFacts, mention: string): string[] {
   return lines;
 }
 
-/** What of the mandate exists on the forge. */
-export function outsideOf({ branch, publishedCommit, pull }: MandateFacts): string[] {
+/** What of the mandate exists on the forge, and what it builds on there. */
+export function outsideOf({ head, branch, publishedCommit, pull }: MandateFacts): string[] {
   const lines: string[] = [];
+  if (head !== null) {
+    const place = `Works on the head of #${head.pull}, commit ${code(head.commit.slice(0, 12))}`;
+    const where = `its branch cannot be pushed to, so the result goes to ${code(branch)}`;
+    lines.push(head.mayPush ? place : `${place}; ${where}`);
+  }
   if (publishedCommit !== null) {
-    lines.push(`Branch ${code(branch)} at commit ${code(publishedCommit.slice(0, 12))}`);
+    const name = head?.mayPush === true ? head.branch : branch;
+    lines.push(`Branch ${code(name)} at commit ${code(publishedCommit.slice(0, 12))}`);
   }
   if (pull !== null) lines.push(`Pull request ${link(`#${pull.number}`, pull.url)}`);
   return lines;

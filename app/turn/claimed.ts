@@ -1,7 +1,13 @@
 // What a claimed entry is about: its mandate, anchor and repository, read once when the claim is taken up.
 
 import type { RepositorySource } from "../../runners/runner.ts";
-import { conversationOf, repositoryOf, type RepositoryRow } from "../ledger/conversations.ts";
+import { forgeOf, type Host } from "../host.ts";
+import {
+  conversationOf,
+  repositoryOf,
+  type ConversationRow,
+  type RepositoryRow,
+} from "../ledger/conversations.ts";
 import type { Claim } from "../ledger/inbox.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { findAnchor, mandateOf, type Anchor, type MandateRow } from "../ledger/mandates.ts";
@@ -11,6 +17,7 @@ export interface ClaimedEntry {
   readonly mandate: MandateRow;
   readonly anchor: Anchor;
   readonly repository: RepositoryRow;
+  readonly conversation: ConversationRow;
 }
 
 export async function claimedEntry(sql: Sql, claim: Claim): Promise<ClaimedEntry> {
@@ -18,11 +25,17 @@ export async function claimedEntry(sql: Sql, claim: Claim): Promise<ClaimedEntry
   const anchor = await findAnchor(sql, mandate.id);
   if (anchor === undefined) throw new Error(`mandate ${mandate.id} has no anchor`);
   const conversation = await conversationOf(sql, mandate.conversationId);
-  return { claim, mandate, anchor, repository: await repositoryOf(sql, conversation.repositoryId) };
+  const repository = await repositoryOf(sql, conversation.repositoryId);
+  return { claim, mandate, anchor, repository, conversation };
 }
 
-/** Where a runner gets the repository's objects. */
-export function sourceOf(repository: RepositoryRow): RepositorySource {
-  const { id, source, defaultBranch } = repository;
-  return { id, source, defaultBranch };
+/** Where a runner gets the repository's objects, and how it asks for a token at each use. */
+export function sourceOf(host: Pick<Host, "forges">, repository: RepositoryRow): RepositorySource {
+  const { id, source, defaultBranch, connection } = repository;
+  return {
+    id,
+    source,
+    defaultBranch,
+    token: (use) => forgeOf(host, connection).gitToken(repository, use),
+  };
 }

@@ -1,12 +1,13 @@
 // Publishing as a step of its own (spec 5.8, 6.4): branch and pull request by the host, safe to repeat after a crash,
 // and the mandate completed only in the transaction that records the outcome.
 
+import { minuteMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import { isTerminal } from "../../policies/mandate/mandate.ts";
 import { isFromPerson } from "../../policies/mandate/order.ts";
 import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts";
 import type { PublishOutcome } from "../../runners/runner.ts";
-import type { PullRequest } from "../forge/forge.ts";
+import { LimitedFailure, type Forge, type PullRequest } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry, finishClaim, queuedEntries } from "../ledger/inbox.ts";
@@ -18,12 +19,28 @@ import { quote } from "../notices/neutralise.ts";
 import { pullBody, pullTitle } from "../notices/pull.ts";
 import { block, finish } from "./checkpoint.ts";
 import { sourceOf, type ClaimedEntry } from "./claimed.ts";
+import { followHead } from "./head.ts";
 import { commit } from "./persist.ts";
+import { backToQueue } from "./standing.ts";
+
+/** What runs into what was pushed meanwhile; a person or the next turn has to mend it. */
+interface Conflicts {
+  readonly kind: "refused";
+  readonly why: "conflicts";
+  readonly files: readonly string[];
+}
+
+type Outcome = PublishOutcome | Conflicts;
+type Refused = Extract<Outcome, { kind: "refused" }>;
 
 interface Published {
-  readonly outcome: PublishOutcome;
-  readonly pull: PullRequest | null;
+  readonly outcome: Outcome;
+  readonly pull: Pick<PullRequest, "number" | "url"> | null;
 }
+
+/** While the forge or the network does not take it nothing is decided: the same publish is tried again (6.4). */
+const unreachableCodes = new Set(["unavailable", "limited", "unsure", "forge-refused-git"]);
+const unreachableRetryMs = minuteMs;
 
 /** Works on a `publish` entry until its outcome is committed. */
 export async function publishEntry(host: Host, context: ClaimedEntry): Promise<void> {
@@ -33,8 +50,7 @@ export async function publishEntry(host: Host, context: ClaimedEntry): Promise<v
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     host.log.warn({ mandate: context.mandate.id, error }, "publishing failed");
-    const isLost = error.code === "checkout-lost";
-    await commit(host, (tx) => (isLost ? lose(tx, host, context) : again(tx, host, context)));
+    await commit(host, (tx) => afterFailure(tx, host, { context, failure: error }));
     return;
   }
   await commit(host, (tx) => conclude(tx, host, { context, published }));
@@ -42,19 +58,32 @@ export async function publishEntry(host: Host, context: ClaimedEntry): Promise<v
 
 async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
   const { mandate, anchor, repository, claim } = context;
+  const { pinnedHead } = mandate;
   const last = await host.ledger.read((sql) => lastTurn(sql, mandate.id));
   if (mandate.baseCommit === null || last === undefined || last.savedCommit === null) {
     return { outcome: { kind: "empty" }, pull: null };
   }
+  const base = await replayed(host, context, mandate.baseCommit);
+  if (typeof base !== "string") return { outcome: base, pull: null };
+  const forge = forgeOf(host, repository.connection);
   const outcome = await host.runner.publish({
     mandateId: mandate.id,
-    repository: sourceOf(repository),
-    baseCommit: mandate.baseCommit,
-    branch: mandate.branch,
+    repository: sourceOf(host, repository),
+    baseCommit: base,
+    branch: targetBranch(mandate),
     title: pullTitle(mandate),
     body: quote(claim.note ?? ""),
-    coAuthor: { name: anchor.authorName, email: `${anchor.authorId}@${repository.connection}` },
-    publishedCommit: mandate.publishedCommit,
+    author: { name: forge.self.name, email: forge.emailOf(forge.self) },
+    coAuthor: {
+      name: anchor.authorName,
+      email: forge.emailOf({ id: anchor.authorId, name: anchor.authorName }),
+    },
+    // On the pull request's own branch what was pinned is what must still be there.
+    publishedCommit:
+      mandate.publishedCommit ?? (pinnedHead?.mayPush === true ? pinnedHead.commit : null),
+    intendedCommit: mandate.intendedCommit,
+    intend: (intendedCommit) =>
+      commit(host, (tx) => changeMandate(tx, mandate.id, { intendedCommit })),
     paths: mandate.policy.publish.paths,
     untracked: mandate.policy.untracked,
     filesLimit: mandate.policy.publish.filesLimit,
@@ -65,13 +94,50 @@ async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
   return { outcome, pull: await openPull(host, context) };
 }
 
-/** An open pull request of this branch is adopted, not doubled (6.4). */
-async function openPull(host: Host, context: ClaimedEntry): Promise<PullRequest> {
+/** Where the work goes: to the pull request's own branch where that can be, else to the mandate's (5.8). */
+function targetBranch({ pinnedHead, branch }: MandateRow): string {
+  return pinnedHead?.mayPush === true ? pinnedHead.branch : branch;
+}
+
+/** A head of ours, or of one who pinned it anew, is followed before anything is published (1.5). */
+async function replayed(
+  host: Host,
+  { mandate, repository }: ClaimedEntry,
+  baseCommit: string,
+): Promise<string | Conflicts> {
+  const followed = await followHead(host, { mandate, repository, baseCommit });
+  return followed.conflicts.length === 0
+    ? followed.baseCommit
+    : { kind: "refused", why: "conflicts", files: followed.conflicts };
+}
+
+/** The pull request of the branch: the one that was there before, or a draft of ours; adopted, never doubled (6.4). */
+async function openPull(
+  host: Host,
+  context: ClaimedEntry,
+): Promise<Pick<PullRequest, "number" | "url"> | null> {
+  const { mandate, repository } = context;
+  const forge = forgeOf(host, repository.connection);
+  const branch = targetBranch(mandate);
+  const known = await forge.findPull(repository, branch);
+  if (known !== null) return known;
+  // Its own pull request has ended meanwhile; what was pushed is there for whoever opens it again.
+  if (branch !== mandate.branch) return null;
+  try {
+    return await forge.createPull(repository, newPull(host, context));
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "refused") throw error;
+    const made = await forge.findPull(repository, branch);
+    if (made === null) throw error;
+    return made;
+  }
+}
+
+function newPull(host: Host, context: ClaimedEntry): Parameters<Forge["createPull"]>[1] {
   const { mandate, anchor, repository, claim } = context;
   const forge = forgeOf(host, repository.connection);
-  const known = await forge.findPull(repository, mandate.branch);
-  if (known !== null) return known;
-  return forge.createPull(repository, {
+  const { pinnedHead } = mandate;
+  return {
     title: pullTitle(mandate),
     body: pullBody({
       mandate,
@@ -80,9 +146,9 @@ async function openPull(host: Host, context: ClaimedEntry): Promise<PullRequest>
       recordUrl: host.recordUrl(mandate.id),
     }),
     head: mandate.branch,
-    base: repository.defaultBranch,
-    isDraft: false,
-  });
+    base: pinnedHead?.isFork === false ? pinnedHead.branch : repository.defaultBranch,
+    isDraft: forge.capabilities.drafts,
+  };
 }
 
 async function conclude(
@@ -98,8 +164,14 @@ async function conclude(
   const mandate = await unfinished(tx, claim.mandateId);
   if (mandate === null) return;
   if (outcome.kind === "published") {
-    const published = { publishedCommit: outcome.commit, pullNumber: pull?.number ?? null };
-    await changeMandate(tx, mandate.id, published);
+    await changeMandate(tx, mandate.id, {
+      publishedCommit: outcome.commit,
+      intendedCommit: null,
+      pullNumber: pull?.number ?? null,
+      ...(mandate.pinnedHead?.mayPush === true
+        ? { pinnedHead: { ...mandate.pinnedHead, commit: outcome.commit } }
+        : {}),
+    });
   }
   // A person spoke meanwhile: that comes first, and its turn publishes what then is (1.3).
   if (outcome.kind !== "refused" && (await hasPersonInput(tx, mandate.id))) {
@@ -114,7 +186,7 @@ async function conclude(
         summary,
         publish: {
           kind: "published",
-          branch: mandate.branch,
+          branch: targetBranch(mandate),
           commit: outcome.commit,
           files: outcome.files,
           pullNumber: pull?.number ?? null,
@@ -145,15 +217,43 @@ async function unfinished(tx: Tx, id: string): Promise<MandateRow | null> {
 async function refuse(
   tx: Tx,
   host: Host,
-  refused: { mandate: MandateRow; outcome: Extract<PublishOutcome, { kind: "refused" }> },
+  refused: { mandate: MandateRow; outcome: Refused },
 ): Promise<void> {
   const { mandate, outcome } = refused;
   const files = outcome.files.slice(0, 20).join(", ");
-  const what =
-    outcome.why === "files"
-      ? `these files may not be published: ${files}`
-      : `the branch ${mandate.branch} was moved by somebody else`;
-  await block(tx, host, { mandate, reason: "publish-refused", what });
+  await block(tx, host, {
+    mandate,
+    reason: "publish-refused",
+    what: refusedWords(outcome.why, { mandate, files }),
+  });
+}
+
+function refusedWords(
+  why: Refused["why"],
+  { mandate, files }: { mandate: MandateRow; files: string },
+): string {
+  switch (why) {
+    case "files":
+      return `these files may not be published: ${files}`;
+    case "conflicts":
+      return `the pull request was moved, and the work does not fit onto it: conflicts in ${files}`;
+    case "not-allowed":
+      return `the forge does not let the branch ${targetBranch(mandate)} be pushed: ${files}`;
+    case "remote-moved":
+      return `the branch ${targetBranch(mandate)} was moved by somebody else`;
+  }
+}
+
+async function afterFailure(
+  tx: Tx,
+  host: Host,
+  { context, failure }: { context: ClaimedEntry; failure: Failure },
+): Promise<void> {
+  if (failure.code === "checkout-lost") return lose(tx, host, context);
+  if (!unreachableCodes.has(failure.code)) return again(tx, host, context);
+  const soonest = tx.now + unreachableRetryMs;
+  const until = failure instanceof LimitedFailure ? Math.max(failure.until, soonest) : soonest;
+  await backToQueue(tx, host, { ...context, afterMs: until - tx.now });
 }
 
 /** The disk it was on is gone (5.1): trying again finds nothing, and an empty result would hide it. */

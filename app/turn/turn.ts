@@ -1,40 +1,36 @@
-// One turn (spec 2.1): a claim in hand, check the author's right, prepare and run in the checkout, settle, commit.
+// One turn (spec 2.1): a claim in hand, see that it still stands, prepare and run in the checkout, settle, commit.
 // What happens outside is recorded before it starts; a result that cannot be written is kept and tried again.
 
-import { isAtLeast, stricter, type Level } from "../../policies/authority.ts";
 import { receipt, type ToolCall } from "../../policies/evidence/receipts.ts";
 import type { Evidence } from "../../policies/evidence/stall.ts";
+import { Failure } from "../../policies/failure.ts";
 import { isTerminal, type TaskState, type TurnEnd } from "../../policies/mandate/mandate.ts";
-import { permissionFor } from "../../policies/policy-file.ts";
 import type { TaskProgress } from "../../policies/tasks.ts";
 import type { CallRecord, TurnResult, Work } from "../../runners/runner.ts";
-import { levelOf } from "../forge/permission.ts";
-import { forgeOf, hashOf, type Host, type TurnHandle } from "../host.ts";
+import { hashOf, type Host, type TurnHandle } from "../host.ts";
 import { consumeGrant, record } from "../ledger/history.ts";
 import { finishClaim, isLive, StaleClaim, type Claim } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { mandateOf, type MandateRow } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
 import { beginTurn, type TurnRow } from "../ledger/turns.ts";
-import { commitTurn, block, type EndedTurn } from "./checkpoint.ts";
+import { block, commitTurn, type EndedTurn } from "./checkpoint.ts";
 import { claimedEntry, sourceOf, type ClaimedEntry } from "./claimed.ts";
+import { followHead } from "./head.ts";
 import { commit } from "./persist.ts";
 import { publishEntry } from "./publishing.ts";
+import { backToQueue, standing } from "./standing.ts";
 import { turnHost } from "./turn-host.ts";
 
 /** Works on one claimed entry until it is committed. Never rejects: whatever happens ends in the ledger or the log. */
 export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Promise<void> {
   const lease = host.leases.hold(claim, () => turn.cancel("lease"));
   try {
-    const context = await host.ledger.read((sql) => claimedEntry(sql, claim));
-    const level = await levelNow(host, context);
-    if (level !== null && !isAtLeast(level, neededLevel(context))) {
-      await commit(host, (tx) => revoke(tx, host, context));
-    } else if (claim.kind === "publish") {
-      await publishEntry(host, context);
-    } else {
-      await workOn(host, context, turn);
-    }
+    const claimed = await host.ledger.read((sql) => claimedEntry(sql, claim));
+    const context = await standing(host, claimed);
+    if (context === null) return;
+    if (claim.kind === "publish") await publishEntry(host, context);
+    else await workOn(host, context, turn);
   } catch (error) {
     if (error instanceof StaleClaim)
       host.log.warn({ mandate: claim.mandateId }, "stale result refused");
@@ -44,36 +40,9 @@ export async function runEntry(host: Host, claim: Claim, turn: TurnHandle): Prom
   }
 }
 
-/** The author's level now; null when the forge cannot say, which is a passing trouble and takes no right away (1.7). */
-async function levelNow(host: Host, context: ClaimedEntry): Promise<Level | null> {
-  const { repository, mandate } = context;
-  try {
-    const forge = forgeOf(host, repository.connection);
-    return await levelOf(forge, repository, mandate.actorId);
-  } catch (error) {
-    host.log.warn({ mandate: context.mandate.id, error }, "permission could not be read");
-    return null;
-  }
-}
-
-/** By today's policy file; the task's own demand is part of the definition that was accepted (5.6). */
-function neededLevel({ mandate, repository }: ClaimedEntry): Level {
-  const name = mandate.task === null ? "do" : "run";
-  const policy = repository.policy ?? mandate.policy;
-  const { level } = permissionFor({ name, needs: "write" }, policy);
-  return mandate.task === null ? level : stricter(level, mandate.task.task.needs);
-}
-
-async function revoke(tx: Tx, host: Host, { claim, mandate }: ClaimedEntry): Promise<void> {
-  await finishClaim(tx, claim);
-  await block(tx, host, {
-    mandate,
-    reason: "authority-revoked",
-    what: "the person who asked for it no longer has the needed permission",
-  });
-}
-
 async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Promise<void> {
+  const start = await startingPoint(host, context);
+  if (start === null) return;
   const begun = await host.ledger.write((tx) => begin(tx, host, context));
   if (begun === null) return;
   const result = await host.runner.runTurn(
@@ -81,8 +50,9 @@ async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Pr
       mandateId: context.mandate.id,
       turnNumber: begun.turn.number,
       cause: context.claim.kind,
-      repository: sourceOf(context.repository),
-      baseCommit: context.mandate.baseCommit,
+      repository: sourceOf(host, context.repository),
+      head: context.mandate.pinnedHead,
+      baseCommit: start.baseCommit,
       work: begun.work,
       untracked: context.mandate.policy.untracked,
       endsAt: host.ledger.now() + context.mandate.ceilings.turnWallMs,
@@ -92,6 +62,30 @@ async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Pr
   if (handle.cause() === "lease") throw new StaleClaim(context.claim);
   const ended = endedTurn(context, begun.turn, { result, end: endOf(result.end, handle) });
   await commit(host, (tx) => commitTurn(tx, host, ended));
+}
+
+/** The commit that the work stands on, once it has followed its pull request; null where it may not go on now. */
+async function startingPoint(
+  host: Host,
+  context: ClaimedEntry,
+): Promise<{ baseCommit: string | null } | null> {
+  const { mandate, repository, claim } = context;
+  const { baseCommit } = mandate;
+  if (baseCommit === null) return { baseCommit };
+  try {
+    const { conflicts, ...followed } = await followHead(host, { mandate, repository, baseCommit });
+    if (conflicts.length === 0 || mandate.task === null) return followed;
+    const what = `the pull request was moved, and the work so far does not fit onto it: conflicts in ${conflicts.join(", ")}`;
+    await commit(host, async (tx) => {
+      await finishClaim(tx, claim);
+      await block(tx, host, { mandate, reason: "head-moved", what });
+    });
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    host.log.warn({ mandate: mandate.id, error }, "the work could not follow its pull request yet");
+    await commit(host, (tx) => backToQueue(tx, host, context));
+  }
+  return null;
 }
 
 async function begin(

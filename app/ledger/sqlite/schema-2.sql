@@ -28,6 +28,8 @@ CREATE TABLE delivery_2 (
   payload_json TEXT,
   -- What must be accepted in order (6.2); null until the body was read.
   subject TEXT,
+  -- A new text is taken once, by whichever GUID, hook or look it comes (1.4, identity).
+  text_identity TEXT,
   received_at INTEGER NOT NULL,
   handled_at INTEGER,
   outcome TEXT,
@@ -35,7 +37,8 @@ CREATE TABLE delivery_2 (
   next_at INTEGER NOT NULL,
   CHECK (event IS NOT NULL OR payload_json IS NOT NULL),
   CHECK ((payload_json IS NULL) = (subject IS NULL)),
-  UNIQUE (connection, guid)
+  UNIQUE (connection, guid),
+  UNIQUE (connection, text_identity)
 ) STRICT;
 INSERT INTO delivery_2
   (id, connection, guid, payload_json, subject, received_at, handled_at, outcome, attempts, next_at)

@@ -34,6 +34,7 @@ export const example: MandateFacts = {
     authorId: "7",
     authorName: "alice",
   },
+  head: null,
   branch: "holdfast/m-7k3f-update-the-changelog",
   publishedCommit: null,
   pull: null,

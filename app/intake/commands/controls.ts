@@ -1,14 +1,14 @@
 // Commands about mandates that exist (spec 1.3, 1.4): stop, pause, resume, reply, continue, extend, check, recover.
 // What does not fit the mandate's state changes nothing and is answered with what does.
 
-import type { Command, Keyword } from "../../policies/commands/commands.ts";
-import { dayMs, formatDuration } from "../../policies/durations.ts";
-import { fits, fittingCommands, type FitFacts } from "../../policies/mandate/fits.ts";
-import type { EntryKind } from "../../policies/mandate/mandate.ts";
-import { factsOf } from "../ledger/facts.ts";
-import { addGrant, addHold, holdOn, liftHold, record } from "../ledger/history.ts";
-import { addEntry, dropEntries } from "../ledger/inbox.ts";
-import type { Tx } from "../ledger/ledger.ts";
+import type { Command, Keyword } from "../../../policies/commands/commands.ts";
+import { dayMs, formatDuration } from "../../../policies/durations.ts";
+import { fits, fittingCommands, type FitFacts } from "../../../policies/mandate/fits.ts";
+import type { EntryKind } from "../../../policies/mandate/mandate.ts";
+import { factsOf } from "../../ledger/facts.ts";
+import { addGrant, addHold, holdOn, liftHold, record } from "../../ledger/history.ts";
+import { addEntry } from "../../ledger/inbox.ts";
+import type { Tx } from "../../ledger/ledger.ts";
 import {
   changeMandate,
   findMandate,
@@ -16,13 +16,14 @@ import {
   refreshLook,
   type MandateChange,
   type MandateRow,
-} from "../ledger/mandates.ts";
-import { touchStatus } from "../ledger/outbox.ts";
-import { lastTurn } from "../ledger/turns.ts";
-import { bringForward, endWait, liveWait } from "../ledger/waits.ts";
-import { answerNotice } from "../notices/answers.ts";
-import { refusalNotice, type Refusal } from "../notices/refusal.ts";
-import type { Accepted } from "./accept.ts";
+} from "../../ledger/mandates.ts";
+import { touchStatus } from "../../ledger/outbox.ts";
+import { lastTurn } from "../../ledger/turns.ts";
+import { bringForward, liveWait } from "../../ledger/waits.ts";
+import { answerNotice } from "../../notices/answers.ts";
+import { refusalNotice, type Refusal } from "../../notices/refusal.ts";
+import { stopMandate } from "../../turn/stop.ts";
+import type { Accepted } from "../texts.ts";
 import type { Outcome } from "./commands.ts";
 
 type Controlling = Extract<
@@ -98,7 +99,7 @@ async function controlOne(
   const { id } = mandate;
   switch (command.name) {
     case "stop":
-      await stopMandate(tx, accepted, mandate);
+      await stopMandate(tx, host, { mandate, byName: accepted.author.name });
       return stoppedText(tx, accepted, [mandate]);
     case "pause":
       await hold(tx, accepted, { scope: "mandate", subject: id, mandates: [mandate] });
@@ -136,7 +137,8 @@ async function controlAll(tx: Tx, accepted: Accepted, command: Controlling): Pro
   const whole = { scope: "conversation", subject: conversation.id, mandates } as const;
   switch (command.name) {
     case "stop":
-      for (const mandate of mandates) await stopMandate(tx, accepted, mandate);
+      for (const mandate of mandates)
+        await stopMandate(tx, host, { mandate, byName: accepted.author.name });
       return { mandateId: null, say: await stoppedText(tx, accepted, mandates) };
     case "pause":
       await hold(tx, accepted, whole);
@@ -161,18 +163,6 @@ async function stoppedText(
   const { host } = accepted;
   const mandates = await Promise.all(stopped.map((one) => factsOf(tx, one.id, host)));
   return answerNotice({ kind: "stopped", mandates, alsoExists: [] }, host.mention);
-}
-
-/** Revokes a mandate: its wait, its entries and its running turn, whose late result will be refused (I8). */
-export async function stopMandate(tx: Tx, accepted: Accepted, mandate: MandateRow): Promise<void> {
-  const { host, author } = accepted;
-  await endWait(tx, mandate.id);
-  await dropEntries(tx, mandate.id);
-  await changeMandate(tx, mandate.id, { status: "stopped", noticeKey: null });
-  await record(tx, "stopped", { mandateId: mandate.id, facts: { by: author.name } });
-  await touchStatus(tx, mandate, 0);
-  // Cancelling is only a hint to the turn: were this transaction lost, the turn would be queued once more.
-  host.running.cancel(mandate.id, "stop");
 }
 
 interface Scope {
@@ -283,8 +273,15 @@ function freshAllowance(accepted: Accepted, mandate: MandateRow): MandateChange 
   return {
     counters: { ...mandate.counters, attempts: 0, neutralTurns: 0, failures: 0 },
     binding: null,
+    ...headSeen(accepted, mandate),
     ...(takesOver ? { actorId, actorName } : {}),
   };
+}
+
+/** Whoever says so has seen the head as it is now: it is pinned anew (1.5). */
+function headSeen({ pull }: Accepted, { pinnedHead }: MandateRow): MandateChange {
+  if (pull === null || pinnedHead === null || pull.number !== pinnedHead.pull) return {};
+  return { pinnedHead: { ...pinnedHead, commit: pull.headCommit } };
 }
 
 async function extend(

@@ -1,19 +1,19 @@
 // What a comment is answered with (spec 1.4, 1.5, 6.3): collected over all its commands, posted as one comment, and
 // kept within limits, so that nobody can make the bot talk without end.
 
-import { isAtLeast } from "../../policies/authority.ts";
-import { commandTable } from "../../policies/commands/commands.ts";
-import { dayMs, hourMs } from "../../policies/durations.ts";
-import { permissionFor } from "../../policies/policy-file.ts";
-import { operatorId } from "../forge/permission.ts";
-import { factsOf } from "../ledger/facts.ts";
-import type { Tx } from "../ledger/ledger.ts";
-import { mandatesIn } from "../ledger/mandates.ts";
-import { countMessages, post, repost } from "../ledger/outbox.ts";
-import { helpNotice } from "../notices/help.ts";
-import { refusalNotice } from "../notices/refusal.ts";
-import { statusAnswer } from "../notices/status.ts";
-import type { Accepted } from "./accept.ts";
+import { isAtLeast } from "../../../policies/authority.ts";
+import { commandTable } from "../../../policies/commands/commands.ts";
+import { dayMs, hourMs } from "../../../policies/durations.ts";
+import { permissionFor } from "../../../policies/policy-file.ts";
+import { operatorId } from "../../forge/permission.ts";
+import { factsOf } from "../../ledger/facts.ts";
+import type { Tx } from "../../ledger/ledger.ts";
+import { mandatesIn } from "../../ledger/mandates.ts";
+import { countMessages, post, repost } from "../../ledger/outbox.ts";
+import { helpNotice } from "../../notices/help.ts";
+import { refusalNotice } from "../../notices/refusal.ts";
+import { statusAnswer } from "../../notices/status.ts";
+import type { Accepted } from "../texts.ts";
 
 /** Refusals, hints and answers per conversation and hour; then one last word and silence. */
 const answersLimit = 20;

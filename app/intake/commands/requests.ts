@@ -1,22 +1,22 @@
 // Commands that make a mandate: `do`, `run`, `retry` (spec 1.2-1.4, 5.6). The anchor is stored before anything starts,
 // and the 👀 and the status comment go into the outbox in the same transaction.
 
-import { isAtLeast, stricter } from "../../policies/authority.ts";
-import type { Command } from "../../policies/commands/commands.ts";
-import { resolveDeadline, type Deadline } from "../../policies/commands/deadline.ts";
-import { formatDuration } from "../../policies/durations.ts";
+import { isAtLeast, stricter } from "../../../policies/authority.ts";
+import type { Command } from "../../../policies/commands/commands.ts";
+import { resolveDeadline, type Deadline } from "../../../policies/commands/deadline.ts";
+import { formatDuration } from "../../../policies/durations.ts";
 import {
   isTerminal,
   type Ceilings,
   type MandateId,
   type TaskState,
-} from "../../policies/mandate/mandate.ts";
+} from "../../../policies/mandate/mandate.ts";
 import {
   grantNamed,
   permissionFor,
   taskNamed,
   type PolicyFile,
-} from "../../policies/policy-file.ts";
+} from "../../../policies/policy-file.ts";
 import {
   beginTask,
   checkInputs,
@@ -24,11 +24,11 @@ import {
   stepNeeds,
   type Task,
   taskExample,
-} from "../../policies/tasks.ts";
-import { hashOf } from "../host.ts";
-import { record } from "../ledger/history.ts";
-import { addEntry } from "../ledger/inbox.ts";
-import type { Sql, Tx } from "../ledger/ledger.ts";
+} from "../../../policies/tasks.ts";
+import { hashOf } from "../../host.ts";
+import { record } from "../../ledger/history.ts";
+import { addEntry } from "../../ledger/inbox.ts";
+import type { Sql, Tx } from "../../ledger/ledger.ts";
 import {
   addMandate,
   findAnchor,
@@ -37,14 +37,16 @@ import {
   type Anchor,
   type MandateRow,
   type NewMandate,
-} from "../ledger/mandates.ts";
-import { touchStatus } from "../ledger/outbox.ts";
-import { answerNotice } from "../notices/answers.ts";
-import { refusalNotice, type Refusal } from "../notices/refusal.ts";
-import { react } from "../turn/checkpoint.ts";
-import type { Accepted } from "./accept.ts";
+  type PinnedHead,
+} from "../../ledger/mandates.ts";
+import { touchStatus } from "../../ledger/outbox.ts";
+import { answerNotice } from "../../notices/answers.ts";
+import { refusalNotice, type Refusal } from "../../notices/refusal.ts";
+import { react } from "../../turn/checkpoint.ts";
+import { stopMandate } from "../../turn/stop.ts";
+import type { Accepted } from "../texts.ts";
 import type { Outcome } from "./commands.ts";
-import { control, misfit, stopMandate } from "./controls.ts";
+import { control, misfit } from "./controls.ts";
 
 type Making = Extract<Command, { name: "do" | "run" | "retry" }>;
 
@@ -73,6 +75,8 @@ export async function request(tx: Tx, accepted: Accepted, command: Making): Prom
   const plan =
     command.name === "do" ? planRequest(accepted, command) : planTask(accepted, command, policy);
   if (!plan.ok) return refuse(accepted, plan.refusal);
+  const forbidden = runRefusal(accepted, plan.work);
+  if (forbidden !== null) return refuse(accepted, forbidden);
   const time = deadlineAt(plan.deadline, { policy, now: tx.now, timeZone: host.timeZone });
   if (!time.ok) return refuse(accepted, time.refusal);
   const id = await make(tx, accepted, {
@@ -271,7 +275,7 @@ async function make(
     policy,
     actorId: author.id,
     actorName: author.name,
-    pinnedHead: null,
+    pinnedHead: headFor(accepted, work.task),
   };
   const id = await addMandate(tx, mandate, { anchor, random: host.random });
   await addEntry(tx, {
@@ -285,6 +289,21 @@ async function make(
   await react(tx, { id, conversationId: conversation.id }, "eyes");
   await touchStatus(tx, { id, conversationId: conversation.id }, host.timing.statusThrottleMs);
   return id;
+}
+
+/** What the operator's settings do not let run in this repository, or on this head (5.7). */
+function runRefusal(accepted: Accepted, { task }: Work): Refusal | null {
+  const isFork = headFor(accepted, task)?.isFork ?? false;
+  const mayRun = accepted.host.mayRun(accepted.repository, { isFork });
+  return mayRun ? null : { kind: "may-not-run", isFork };
+}
+
+/** What is asked in a pull request works on its head, pinned now; a task only where it says so (1.5, 5.6). */
+function headFor({ pull, policy }: Accepted, task: TaskState | null): PinnedHead | null {
+  if (pull === null || (task !== null && task.task.on !== "head")) return null;
+  const { number, headCommit, headBranch, baseBranch, isFork, isHeadProtected, state } = pull;
+  const mayPush = policy.publish.to === "head" && state === "open" && !isFork && !isHeadProtected;
+  return { pull: number, commit: headCommit, branch: headBranch, baseBranch, isFork, mayPush };
 }
 
 /** A new mandate with the old anchor; a blocked one is stopped first, a live one refuses (1.6). */
@@ -301,8 +320,10 @@ async function retry(tx: Tx, accepted: Accepted, id: string): Promise<Outcome> {
   }
   const work = workAgain(accepted, old);
   if ("kind" in work) return refuse(accepted, work);
+  const forbidden = runRefusal(accepted, work);
+  if (forbidden !== null) return refuse(accepted, forbidden);
   const stopsOld = old.status === "blocked";
-  if (stopsOld) await stopMandate(tx, accepted, old);
+  if (stopsOld) await stopMandate(tx, host, { mandate: old, byName: accepted.author.name });
   const newId = await make(tx, accepted, {
     work,
     anchor: {

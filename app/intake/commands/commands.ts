@@ -1,16 +1,16 @@
 // Carries out the commands of one comment (spec 1.3, 1.4): all were parsed first; then all run in order, or none does.
 // Runs inside the transaction that marks the delivery handled.
 
-import { isAtLeast } from "../../policies/authority.ts";
-import type { Command, ParsedComment } from "../../policies/commands/commands.ts";
-import { commandTable } from "../../policies/commands/commands.ts";
-import { permissionFor } from "../../policies/policy-file.ts";
-import { hashOf } from "../host.ts";
-import { claimIdentity } from "../ledger/deliveries.ts";
-import type { Tx } from "../ledger/ledger.ts";
-import { answerNotice } from "../notices/answers.ts";
-import { refusalNotice, type Refusal } from "../notices/refusal.ts";
-import type { Accepted } from "./accept.ts";
+import { isAtLeast } from "../../../policies/authority.ts";
+import type { Command, ParsedComment } from "../../../policies/commands/commands.ts";
+import { commandTable } from "../../../policies/commands/commands.ts";
+import { permissionFor } from "../../../policies/policy-file.ts";
+import { hashOf } from "../../host.ts";
+import { claimIdentity } from "../../ledger/deliveries.ts";
+import type { Tx } from "../../ledger/ledger.ts";
+import { answerNotice } from "../../notices/answers.ts";
+import { refusalNotice, type Refusal } from "../../notices/refusal.ts";
+import type { Accepted } from "../texts.ts";
 import { answer, answerAgain, helpText, refuseOnce, statusText } from "./answers.ts";
 import { control } from "./controls.ts";
 import { findAsking, request } from "./requests.ts";

@@ -1,0 +1,32 @@
+// How each connection to a forge is kept up (spec 6.2): when it was last heard of, when missed deliveries were last
+// looked for, and how much was found. Shown by doctor and Health.
+
+import type { Sql, Tx } from "./ledger.ts";
+import { insertOnce, update } from "./rows.ts";
+
+export interface ConnectionRow {
+  readonly name: string;
+  readonly lastDeliveryAt: number | null;
+  readonly sweptAt: number | null;
+  /** Failed deliveries were looked for up to then. */
+  readonly deliveriesReadTo: number;
+  /** Deliveries asked for again and texts found without one, since the ledger was made. */
+  readonly recovered: number;
+}
+
+export function listConnections(sql: Sql): Promise<ConnectionRow[]> {
+  return sql.all<ConnectionRow>("SELECT * FROM connection ORDER BY name");
+}
+
+export function findConnection(sql: Sql, name: string): Promise<ConnectionRow | undefined> {
+  return sql.first<ConnectionRow>("SELECT * FROM connection WHERE name = ?", name);
+}
+
+export async function changeConnection(
+  tx: Tx,
+  name: string,
+  change: Partial<Omit<ConnectionRow, "name">>,
+): Promise<void> {
+  await insertOnce(tx, "connection", { name });
+  await update(tx, "connection", { set: change, where: { name } });
+}
