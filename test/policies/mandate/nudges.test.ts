@@ -80,7 +80,7 @@ describe("a wait with signals hears those only", () => {
     ["another repository's name", { event: "push", repository: "org/wall" }, event("push"), false],
     ["the same event elsewhere", { event: "push" }, event("push", { forgeId: "8" }), false],
     ["what it would hear without signals", { event: "push" }, event("release.published"), false],
-  ])("%s", (_, signal, told, isHeard) => {
+  ])("%s", (...[, signal, told, isHeard]) => {
     expect(hears({ signals: [signal], kinds, own }, told)).toBe(isHeard);
   });
 });
@@ -107,22 +107,22 @@ describe("how far a recheck comes forward", () => {
   });
 
   test("I6: never later than it was due, never before now", () => {
-    const instant = fc.integer({ min: -200 * minuteMs, max: 200 * minuteMs });
+    const instant = fc.nat(200 * minuteMs);
+    const history = fc.record({
+      due: instant,
+      last: fc.option(instant),
+      hasSignals: fc.boolean(),
+      every: fc.integer({ min: 1, max: 1_440 }),
+    });
     fc.assert(
-      fc.property(
-        instant,
-        fc.option(instant),
-        fc.boolean(),
-        fc.integer({ min: 1, max: 1_440 }),
-        (due, last, hasSignals, every) => {
-          const dueAt = now + Math.abs(due);
-          const asked = { dueAt, everyMs: every * minuteMs, signals: hasSignals ? signals : [] };
-          const lastRecheckAt = last === null ? null : now - Math.abs(last);
-          const at = nudgedDueAt(asked, { now, lastRecheckAt });
-          expect(at).toBeLessThanOrEqual(dueAt);
-          expect(at).toBeGreaterThanOrEqual(now);
-        },
-      ),
+      fc.property(history, ({ due, last, hasSignals, every }) => {
+        const dueAt = now + due;
+        const asked = { dueAt, everyMs: every * minuteMs, signals: hasSignals ? signals : [] };
+        const lastRecheckAt = last === null ? null : now - last;
+        const at = nudgedDueAt(asked, { now, lastRecheckAt });
+        expect(at).toBeLessThanOrEqual(dueAt);
+        expect(at).toBeGreaterThanOrEqual(now);
+      }),
     );
   });
 });
