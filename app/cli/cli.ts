@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { styleText } from "node:util";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { commandTable, type Keyword } from "../../policies/commands/commands.ts";
 import type { Home } from "../home.ts";
 import {
@@ -17,6 +17,7 @@ import {
 } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
 import { readManifest } from "./manifest.ts";
+import type { SetupAsked } from "./setup.ts";
 
 /** Carries out one command and remembers the exit code. */
 type Run = (act: (settings: Settings) => Promise<Ending>) => Promise<void>;
@@ -92,6 +93,7 @@ function programFor(run: Run): Command {
   addHolding(program, run);
   addExplain(program, run);
   addDoctor(program, run);
+  addSetup(program, run);
   return program;
 }
 
@@ -313,6 +315,37 @@ function addDoctor(program: Command, run: Run): void {
       run(async (settings) => {
         const { doctor } = await import("./operate.ts");
         return doctor(settings, { json });
+      }),
+    );
+}
+
+function addSetup(program: Command, run: Run): void {
+  program
+    .command("setup")
+    .description("set a connection to a forge up")
+    .addHelpText("after", example("holdfast setup github --url https://holdfast.example"))
+    .command("github")
+    .addOption(
+      new Option("--url <address>", "public address of this installation").env("HOLDFAST_URL"),
+    )
+    .option("--org <login>", "the organisation that will own the App (default: you)")
+    .option("--name <name>", "name of the App (default: holdfast)")
+    .addOption(
+      new Option("--ghe <host>", "an Enterprise Server (default: github.com)").env("GHE_HOST"),
+    )
+    .addOption(
+      new Option("--ghe-protocol <protocol>")
+        .choices(["https", "http"])
+        .env("GHE_PROTOCOL")
+        .hideHelp(),
+    )
+    .option("--force", "replace the keys of another App")
+    .description("make a GitHub App with the least rights, and keep its keys in the home")
+    .addHelpText("after", example("holdfast setup github --url https://holdfast.example"))
+    .action((asked: SetupAsked) =>
+      run(async (settings) => {
+        const { setupGitHub } = await import("./setup.ts");
+        return setupGitHub(settings, asked);
       }),
     );
 }

@@ -45,8 +45,8 @@ const troubles: Readonly<Record<string, readonly [why: string, help: string]>> =
     "see to the disk and to who owns it, or choose another home with HOLDFAST_HOME",
   ],
   "secrets-damaged": [
-    "the file secrets.json in the home folder cannot be read as such",
-    "remove it to have new secrets made; pages then need the new address",
+    "a file of secrets in the home folder (secrets.json or github.json) cannot be read as such",
+    "remove secrets.json to have new ones made (pages then need the new address); put github.json back from a backup, or run `holdfast setup github --force`",
   ],
   "persistence-unavailable": [
     "the ledger cannot be opened or written (disk full, read-only, or not yours)",

@@ -16,22 +16,27 @@ export function permissionDifferences(
   wish: Pick<AppWish, "permissions">,
   seen: Readonly<Record<string, string>>,
 ): Differences {
-  const wanted = new Map(wish.permissions.map(({ name, access }) => [name, String(access)]));
+  const wanted = new Map<string, string>(
+    wish.permissions.map(({ name, access }) => [name, access]),
+  );
   const missing: string[] = [];
   const superfluous: string[] = [];
   for (const name of new Set([...wanted.keys(), ...Object.keys(seen)])) {
     const want = wanted.get(name) ?? "none";
     const have = seen[name] ?? "none";
-    if (levels.indexOf(have) < levels.indexOf(want)) missing.push(told({ name, want, have }));
-    // A level that we do not know is more than we asked for.
-    else if (have !== want) superfluous.push(told({ name, want: have, have: want, is: "needs" }));
+    if (rankOf(have) < rankOf(want)) {
+      missing.push(`${name}: ${want}${have === "none" ? "" : ` (it has ${have})`}`);
+    } else if (have !== want) {
+      superfluous.push(`${name}: ${have}${want === "none" ? "" : ` (${want} is enough)`}`);
+    }
   }
   return { missing, superfluous };
 }
 
-function told(one: { name: string; want: string; have: string; is?: string }): string {
-  const { name, want, have, is = "is" } = one;
-  return have === "none" ? `${name}: ${want}` : `${name}: ${want} (${is} ${have})`;
+/** A level that we do not know is taken for a high one: it may be too much, and keeps nothing from working. */
+function rankOf(level: string): number {
+  const rank = levels.indexOf(level);
+  return rank === -1 ? levels.length : rank;
 }
 
 export function eventDifferences(

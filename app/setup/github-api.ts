@@ -32,7 +32,10 @@ export interface Answer {
 }
 
 /** Throws Failure `unavailable` where nothing that can be read came back. */
-async function call(url: string, options: { method: "GET" | "POST"; token?: string }): Promise<Answer> {
+async function call(
+  url: string,
+  options: { method: "GET" | "POST"; token?: string },
+): Promise<Answer> {
   const headers: Record<string, string> = {
     accept: "application/vnd.github+json",
     "user-agent": "holdfast",

@@ -53,7 +53,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "node:http": ["app/http.ts"],
   commander: ["app/cli/"],
   pino: ["app/log.ts"],
-  yaml: ["policies/policy-file.ts", "app/settings.ts"],
+  yaml: ["policies/policy-file.ts", "app/settings.ts", "app/setup/manifest.ts"],
   "mdast-util-from-markdown": ["policies/", "app/web/"],
 };
 

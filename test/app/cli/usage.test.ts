@@ -21,6 +21,7 @@ const commands = [
   ["resume"],
   ["explain"],
   ["doctor"],
+  ["setup"],
 ] as const;
 
 function call(...args: string[]): Promise<Called> {
