@@ -33,12 +33,17 @@ export interface Route {
   readonly method: "GET" | "POST";
   /** Segments, where `:name` takes any one: `/m/:id`. */
   readonly path: string;
+  /** Who may call it, from the headers alone and before a body is read; in place of the server's guard. */
+  readonly access?: (request: HttpRequest) => HttpAnswer | null;
+  /** In place of the server's cap. */
+  readonly bodyBytesLimit?: number;
   readonly answer: (request: Matched) => HttpAnswer | Promise<HttpAnswer>;
 }
 
 /** What the server itself has to say. The error of a 500 is for the log alone. */
 export type HttpProblem =
-  | { readonly status: 404 | 408 | 413 }
+  /** 503: more is being received at once than there is room for. */
+  | { readonly status: 404 | 408 | 413 | 503 }
   | { readonly status: 405; readonly allow: string }
   | { readonly status: 500; readonly error: unknown };
 
@@ -47,7 +52,7 @@ export interface ServeOptions {
   readonly port: number;
   readonly host: string;
   readonly routes: readonly Route[];
-  /** Asked before a route is looked up and before a body is read; an answer ends it. */
+  /** Asked before a body is read, and before anyone learns which routes there are; an answer ends it. */
   readonly guard?: (request: HttpRequest) => HttpAnswer | null;
   readonly problem: (problem: HttpProblem) => HttpAnswer;
   /** Set on every answer; an answer's own win. */
@@ -66,7 +71,12 @@ export interface Serving {
 const bodyBytesDefault = 1024 * 1024;
 const requestMsDefault = 15_000;
 const closeGraceMs = 1_000;
-const connectionsLimit = 256;
+/** Far above what forges and browsers open; idle and slow ones end by the request's time limit. */
+const connectionsLimit = 4_096;
+/** Bodies that are being received, of all connections together. */
+const receivingBytesLimit = 64 * 1024 * 1024;
+/** What is too much is read this far, so that an honest client hears the answer; who goes on is cut off. */
+const drainBytesLimit = 4 * 1024 * 1024;
 /** A feed's reader that lets this much pile up is gone. */
 const unreadBytesLimit = 256 * 1024;
 
@@ -74,13 +84,14 @@ const unreadBytesLimit = 256 * 1024;
 export async function serve(options: ServeOptions): Promise<Serving> {
   const feeds = new Set<() => void>();
   const requestMs = options.requestMsLimit ?? requestMsDefault;
+  const receiving = { bytes: 0 };
   const server = createServer(
     {
       headersTimeout: requestMs,
       requestTimeout: requestMs,
       connectionsCheckingInterval: Math.ceil(requestMs / 10),
     },
-    (request, response) => void answerOne(options, { request, response, feeds }),
+    (request, response) => void answerOne(options, { request, response, feeds, receiving }),
   );
   server.maxConnections = connectionsLimit;
   await listen(server, options);
@@ -116,34 +127,41 @@ interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly feeds: Set<() => void>;
+  readonly receiving: Receiving;
+}
+
+/** What of bodies is in memory now. */
+interface Receiving {
+  bytes: number;
 }
 
 async function answerOne(options: ServeOptions, exchange: Exchange): Promise<void> {
   let answer: HttpAnswer;
   try {
-    answer = await answerFor(options, exchange.request);
+    answer = await answerFor(options, exchange);
   } catch (error) {
     answer = options.problem({ status: 500, error });
   }
   if (!exchange.response.destroyed) send(options, exchange, answer);
 }
 
-async function answerFor(options: ServeOptions, incoming: IncomingMessage): Promise<HttpAnswer> {
-  const request = requestOf(incoming);
+async function answerFor(options: ServeOptions, exchange: Exchange): Promise<HttpAnswer> {
+  const request = requestOf(exchange.request);
   if (request === null) return options.problem({ status: 405, allow: "GET, HEAD, POST" });
-  const refused = options.guard?.(request) ?? null;
-  if (refused !== null) return refused;
   const found = options.routes.flatMap((route) => {
     const names = match(route.path, request.path);
     return names === null ? [] : [{ route, names }];
   });
-  if (found.length === 0) return options.problem({ status: 404 });
   const here = found.find(({ route }) => route.method === request.method);
+  const refused = (here?.route.access ?? options.guard)?.(request) ?? null;
+  if (refused !== null) return refused;
+  if (found.length === 0) return options.problem({ status: 404 });
   if (here === undefined) {
     const allow = found.map(({ route }) => (route.method === "GET" ? "GET, HEAD" : "POST"));
     return options.problem({ status: 405, allow: allow.join(", ") });
   }
-  const body = await bodyOf(incoming, options.bodyBytesLimit ?? bodyBytesDefault);
+  const limit = here.route.bodyBytesLimit ?? options.bodyBytesLimit ?? bodyBytesDefault;
+  const body = await bodyOf(exchange, limit);
   if (!Buffer.isBuffer(body)) return options.problem(body);
   return here.route.answer({ ...request, names: here.names, body });
 }
@@ -177,21 +195,28 @@ function match(pattern: string, path: string): Record<string, string> | null {
   return names;
 }
 
-/**
- * The whole body, or what is wrong with it. What is too much is read and thrown away up to four
- * times the cap, so that an honest client hears the answer; who goes on is cut off.
- */
-async function bodyOf(incoming: IncomingMessage, limit: number): Promise<Buffer | HttpProblem> {
+/** The whole body, or what is wrong with it. What is announced as far too large is not read at all. */
+async function bodyOf(exchange: Exchange, limit: number): Promise<Buffer | HttpProblem> {
+  const { request, receiving } = exchange;
+  const mostRead = Math.max(limit, drainBytesLimit);
+  if (Number(request.headers["content-length"] ?? 0) > mostRead) return { status: 413 };
   const chunks: Buffer[] = [];
   let length = 0;
+  let kept = 0;
   try {
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length <= limit) chunks.push(chunk);
-      if (length > 4 * limit) break;
+      if (length > mostRead) break;
+      if (length > limit) continue;
+      if (receiving.bytes + chunk.length > receivingBytesLimit) return { status: 503 };
+      receiving.bytes += chunk.length;
+      kept += chunk.length;
+      chunks.push(chunk);
     }
   } catch {
     return { status: 408 };
+  } finally {
+    receiving.bytes -= kept;
   }
   return length > limit ? { status: 413 } : Buffer.concat(chunks, length);
 }

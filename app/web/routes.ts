@@ -242,6 +242,10 @@ function problemPage(problem: HttpProblem, log: Log): HttpAnswer {
       const way = "Go back, shorten it and try again.";
       return problemAnswer(413, { title: "Too large", words, way });
     }
+    case 503: {
+      const words = "More is being sent at once than Holdfast has room for.";
+      return problemAnswer(503, { title: "Busy", words, way: "Try again in a moment." });
+    }
     case 500:
       return failurePage(problem.error, log);
   }
