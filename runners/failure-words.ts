@@ -18,6 +18,7 @@ const words: Readonly<Record<string, string>> = {
   "spawn-failed": "a program could not be started",
   "checkout-changed": "something changed the working copy while it was being read",
   "checkout-busy": "a program that Holdfast did not start works in its working copy",
+  "checkout-incomplete": "its working copy has more new files than can be kept",
   "file-too-large": "a file is larger than its limit",
 };
 

@@ -16,10 +16,12 @@ import {
   ensureCheckout,
   isInPlace,
   refreshAgentRefs,
-  saveState,
+  retireCheckout,
   type Checkout,
 } from "./repository/checkout.ts";
-import { fetchMirror, openMirror, resolve, type Mirror } from "./repository/mirror.ts";
+import { fetchHead } from "./repository/head.ts";
+import { openMirror, resolve, type Mirror } from "./repository/mirror.ts";
+import { readState, saveState } from "./repository/saved-state.ts";
 import type { CallRecord, TurnHost, TurnRequest, TurnResult, WorkPlace } from "./runner.ts";
 
 /** What the working side of a turn came to. */
@@ -68,7 +70,11 @@ export async function runTurn(
   } catch (error) {
     return unprepared(endOf(error, host, "preparing"));
   }
-  if (prepared.how === "created" && hasDoneSteps(request)) return unprepared(workIsGone);
+  if (await isWorkGone(checkout, { prepared, request })) {
+    // Nothing is left to be taken for the work, so that every turn after this one says the same.
+    await retireCheckout(checkout, { keepState: true });
+    return unprepared(workIsGone);
+  }
   await host.phase("working");
   await host.workBegins();
   const { privateHome } = prepared;
@@ -91,13 +97,14 @@ async function prepare(
   { request, host }: { request: TurnRequest; host: TurnHost },
 ): Promise<Prepared> {
   await host.phase("fetching");
-  const { repository } = request;
+  const { repository, head = null } = request;
   const mirror = await openMirror({ home: place.home, repositoryId: repository.id });
-  await fetchMirror(mirror, { ...repository, signal: host.signal });
+  await fetchHead(mirror, { ...repository, head, signal: host.signal });
   await host.phase("checking-out");
   // A turn enters a checkout only when no process of the last one lives there (2.1).
   await endLeftovers(checkout);
-  const base = request.baseCommit ?? (await headCommit(mirror, repository.defaultBranch));
+  const base =
+    request.baseCommit ?? head?.commit ?? (await headCommit(mirror, repository.defaultBranch));
   const origin = { mirror, base };
   const how = await ensureCheckout(checkout, origin);
   await refreshAgentRefs(checkout, origin);
@@ -114,8 +121,26 @@ async function headCommit(mirror: Mirror, branch: string): Promise<string> {
   throw new Failure("no-commits", "later", { message });
 }
 
-function hasDoneSteps({ work: asked }: TurnRequest): boolean {
-  return asked.kind === "task" && asked.state.progress.some(({ state }) => state === "succeeded");
+/** True when the checkout came back without files of steps that are done, or that were too many to be saved. */
+async function isWorkGone(
+  checkout: Checkout,
+  { prepared, request }: { prepared: Prepared; request: TurnRequest },
+): Promise<boolean> {
+  const done = request.work.kind === "task" ? doneSteps(request.work.state.progress) : 0;
+  switch (prepared.how) {
+    case "kept":
+      return false;
+    case "created":
+      return done > 0;
+    case "restored": {
+      const state = await readState(checkout);
+      return state === null || !state.isComplete || done > (state.doneSteps ?? done);
+    }
+  }
+}
+
+function doneSteps(progress: TaskProgress): number {
+  return progress.filter(({ state }) => state === "succeeded").length;
 }
 
 async function work(bench: Bench): Promise<Worked> {
@@ -146,7 +171,7 @@ async function save(ended: {
     await endLeftovers(checkout);
     if (!(await isInPlace(checkout))) return { ...known, ...unsaved, end: gone(worked) };
     const after = await fingerprint(checkout, { untracked: request.untracked });
-    const saved = await saveState(checkout);
+    const saved = await saveState(checkout, { doneSteps: doneSteps(worked.progress ?? []) });
     const restored = prepared.how === "restored" ? ["checkout-restored"] : [];
     return {
       ...known,

@@ -13,6 +13,7 @@ import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
 import { readPolicy } from "./repository/policy-source.ts";
 import { publishWork } from "./repository/publish-work.ts";
 import type { TokenSource } from "./repository/remote.ts";
+import { replayWork } from "./repository/replay.ts";
 import { runTurn } from "./run-turn.ts";
 
 /** Where a worker keeps mirrors, checkouts and private homes, and the environment it was started with. */
@@ -36,6 +37,12 @@ export interface RepositoryFacts extends RepositorySource {
   readonly hasLargeFiles: boolean;
 }
 
+/** A pull request's head as it was pinned (1.5). */
+export interface PullHead {
+  readonly pull: number;
+  readonly commit: string;
+}
+
 /** What works on a turn: the declared steps of a task, or the deterministic agent of tests and demonstrations. */
 export type Work =
   | { readonly kind: "task"; readonly state: TaskState; readonly grantedStep: number | null }
@@ -46,8 +53,10 @@ export interface TurnRequest {
   readonly turnNumber: number;
   readonly cause: EntryKind;
   readonly repository: RepositorySource;
-  /** Null on the first turn: then the head of the default branch becomes the base. */
+  /** Null on the first turn: then `head`, else the head of the default branch, becomes the base. */
   readonly baseCommit: string | null;
+  /** The pull request it works on: its pinned commit must be there, wherever the head is now. */
+  readonly head?: PullHead | null;
   readonly work: Work;
   readonly untracked: "ignore" | "count" | "commit";
   /** Wall-clock end of this turn, epoch ms. */
@@ -106,7 +115,14 @@ export interface PublishRequest {
   readonly title: string;
   readonly body: string;
   readonly coAuthor: { readonly name: string; readonly email: string } | null;
+  /** Where the branch must be: what the last publish left there, or the pinned head of a pull request; null for nowhere. */
   readonly publishedCommit: string | null;
+  /** What an earlier publish was about to push; found at the branch it is ours, whatever changed since (6.4). */
+  readonly intendedCommit?: string | null;
+  /** Resolves once it is durable that this commit is about to be pushed. */
+  readonly intend?: (commit: string) => Promise<void>;
+  /** Who the commit is by; Holdfast itself by default. */
+  readonly author?: { readonly name: string; readonly email: string };
   readonly paths: readonly string[];
   readonly untracked: "ignore" | "count" | "commit";
   readonly filesLimit: number;
@@ -116,13 +132,34 @@ export interface PublishRequest {
 }
 
 export type PublishOutcome =
-  | { readonly kind: "published"; readonly commit: string; readonly files: readonly string[] }
+  | {
+      readonly kind: "published";
+      readonly commit: string;
+      readonly files: readonly string[];
+      /** Where the branch was after the push: the commit, unless somebody moved it at once. */
+      readonly remoteCommit: string | null;
+    }
   | { readonly kind: "empty" }
   | {
       readonly kind: "refused";
-      readonly why: "remote-moved" | "files";
+      /** With `not-allowed` the server does not let this account move the branch, and `files` are its words. */
+      readonly why: "remote-moved" | "files" | "not-allowed";
       readonly files: readonly string[];
     };
+
+export interface ReplayRequest {
+  readonly mandateId: string;
+  readonly repository: RepositorySource;
+  /** The commit that the work so far was made on. */
+  readonly from: string;
+  readonly to: PullHead;
+}
+
+/** With `conflicts` these files hold both versions between markers; `nothing` means there was no work to move. */
+export type Replay =
+  | { readonly kind: "replayed" }
+  | { readonly kind: "conflicts"; readonly files: readonly string[] }
+  | { readonly kind: "nothing" };
 
 export interface PolicySource {
   readonly commit: string;
@@ -139,6 +176,8 @@ export interface Runner {
   runTurn(request: TurnRequest, host: TurnHost): Promise<TurnResult>;
   /** Safe to repeat: the same state gives the same commit, and a branch already there is adopted. Throws Failure. */
   publish(request: PublishRequest): Promise<PublishOutcome>;
+  /** Moves the work so far onto another head (1.5). Safe to repeat after a crash. Throws Failure `head-gone`. */
+  replay(request: ReplayRequest): Promise<Replay>;
   /** Reads the policy file from the head of the default branch. Throws Failure. */
   readPolicy(repository: RepositorySource): Promise<PolicySource>;
   /** What a mandate changed against its base, as a unified diff for pages; null when nothing of it is left here. */
@@ -166,6 +205,7 @@ export function openRunner(place: WorkPlace): Runner {
     inspect: (asked) => inspectRepository(place, asked),
     runTurn: (request, host) => runTurn(place, request, host),
     publish: (request) => publishWork(place, request),
+    replay: (request) => replayWork(place, request),
     readPolicy: (repository) => readPolicy(place, repository),
     diff: (request) => diffOf(place, request),
     managedOutside: () => managedOutside(join(place.home, "work")),

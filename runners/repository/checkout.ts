@@ -1,4 +1,4 @@
-// A mandate's work tree and the shadow git dir that watches it (spec 5.1): made, restored, saved, retired.
+// A mandate's work tree and the shadow git dir that watches it (spec 5.1): made, restored, retired.
 // The `.git` inside belongs to the agent: the host makes it and writes refs into it as data, but never runs git on it.
 
 import { strict as assert } from "node:assert";
@@ -8,9 +8,10 @@ import { copyFile, lstat, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { Failure } from "../../policies/failure.ts";
 import { makeFolder, moveToTrash, onDisk, readPlain, removeLocks, writeWhole } from "../disk.ts";
-import { storeTree } from "../fingerprint.ts";
-import { git, gitText } from "../git.ts";
+import { git } from "../git.ts";
+import { headOf } from "./commit.ts";
 import { initBare, listRefs, pin, resolve, type Mirror } from "./mirror.ts";
+import { keeper, readState } from "./saved-state.ts";
 
 export interface Checkout {
   home: string;
@@ -30,25 +31,8 @@ export interface Origin {
   branch?: string | undefined;
 }
 
-export interface Identity {
-  name: string;
-  email: string;
-  /** Epoch milliseconds; git keeps whole seconds. */
-  at: number;
-}
-
-export interface Commit {
-  tree: string;
-  parents: readonly string[];
-  message: string;
-  author: Identity;
-  committer: Identity;
-}
-
 // One line above all `.gitattributes`: files go in and out as they are, and no filter has a name to run by.
 const rawAttributes = "* -text -ident -filter -working-tree-encoding\n";
-// Saved states carry no time, so that the same state is the same commit.
-const keeper: Identity = { name: "Holdfast", email: "holdfast@localhost", at: 0 };
 const packedRefsLimit = 16 * 1024 * 1024;
 
 /** The places of a mandate's checkout, whether or not it exists. */
@@ -82,7 +66,7 @@ export async function createCheckout(checkout: Checkout, origin: Origin): Promis
     join(checkout.gitDir, "config"),
     gitConfig({ bare: "true", protectNTFS: "false" }),
   );
-  await git({ gitDir: checkout.gitDir, args: ["update-ref", "--no-deref", "HEAD", base] });
+  await moveHead(checkout, base);
   await makeWorkTree(checkout, { ...origin, base });
 }
 
@@ -91,46 +75,30 @@ export async function ensureCheckout(
   checkout: Checkout,
   origin: Origin,
 ): Promise<"kept" | "restored" | "created"> {
-  // Written when the rest is there, so that a making cut off by a crash begins again.
-  const hasShadow = existsSync(join(checkout.gitDir, "info/attributes"));
-  if (hasShadow) await removeLocks(checkout.gitDir);
+  const hasShadow = await openShadow(checkout);
   if (await isInPlace(checkout)) return "kept";
-  const state = hasShadow ? await resolve(checkout, checkout.stateRef) : null;
+  const state = hasShadow ? await readState(checkout) : null;
   if (state === null) {
     await createCheckout(checkout, origin);
     return "created";
   }
-  const base = await headOf(checkout);
+  const { base, commit } = state;
   await moveToTrash(checkout.home, checkout.workTree);
-  await makeWorkTree(checkout, { ...origin, base, state });
+  // A replay that was cut off had moved the state alone; everything else follows from it.
+  await moveHead(checkout, base);
+  await makeWorkTree(checkout, { ...origin, base, state: commit });
   return "restored";
 }
 
-/** Saves tracked and new files on the private ref of the shadow; safe to repeat. No process may live there. */
-export async function saveState(
-  checkout: Checkout,
-): Promise<{ commit: string; tree: string; events: string[] }> {
-  const { tracked, all, events } = await storeTree(checkout, { untracked: "commit" });
-  const by = { author: keeper, committer: keeper };
-  const base = await headOf(checkout);
-  // Two commits, so that a restored checkout still tells tracked files from new ones.
-  const kept = await commitTree(checkout.gitDir, {
-    ...by,
-    tree: tracked,
-    parents: [base],
-    message: `State of ${checkout.mandateId}: tracked files\n`,
-  });
-  const commit = await commitTree(checkout.gitDir, {
-    ...by,
-    tree: all,
-    parents: [kept],
-    message: `State of ${checkout.mandateId}\n`,
-  });
-  await git({ gitDir: checkout.gitDir, args: ["update-ref", checkout.stateRef, commit] });
-  return { commit, tree: all, events };
+/** Frees the shadow of what a killed git left; false when there is none. Only for the one who works on the mandate. */
+export async function openShadow({ gitDir }: Checkout): Promise<boolean> {
+  // Written when the rest is there, so that a making cut off by a crash begins again.
+  const isThere = existsSync(join(gitDir, "info/attributes"));
+  if (isThere) await removeLocks(gitDir);
+  return isThere;
 }
 
-/** Shows the agent the mirror's branches as `origin/*` and its tags; a `.git` it broke is replaced by a new one. */
+/** Shows the agent the mirror's branches and pull requests below `origin/`, and tags; a `.git` it broke is replaced. */
 export async function refreshAgentRefs(checkout: Checkout, origin: Origin): Promise<void> {
   const gitDir = join(checkout.workTree, ".git");
   const stat = await lstat(gitDir).catch(() => null);
@@ -169,27 +137,8 @@ export async function isInPlace(checkout: Checkout): Promise<boolean> {
   return (await exists(checkout.workTree)) && !(await isForeign(checkout));
 }
 
-/** The commit the checkout was made from. */
-export async function headOf(checkout: Checkout): Promise<string> {
-  return gitText({ gitDir: checkout.gitDir, args: ["rev-parse", "--verify", "HEAD^{commit}"] });
-}
-
-/** Makes a commit object and moves no ref. Equal input gives the equal commit. */
-export async function commitTree(gitDir: string, commit: Commit): Promise<string> {
-  const { author, committer } = commit;
-  return gitText({
-    gitDir,
-    args: ["commit-tree", commit.tree, ...commit.parents.flatMap((parent) => ["-p", parent])],
-    input: Buffer.from(commit.message),
-    identity: {
-      GIT_AUTHOR_NAME: author.name,
-      GIT_AUTHOR_EMAIL: author.email,
-      GIT_AUTHOR_DATE: gitDate(author.at),
-      GIT_COMMITTER_NAME: committer.name,
-      GIT_COMMITTER_EMAIL: committer.email,
-      GIT_COMMITTER_DATE: gitDate(committer.at),
-    },
-  });
+async function moveHead({ gitDir }: Checkout, base: string): Promise<void> {
+  await git({ gitDir, args: ["update-ref", "--no-deref", "HEAD", base] });
 }
 
 interface Making extends Origin {
@@ -254,6 +203,9 @@ async function writePackedRefs(agentGitDir: string, mirror: Mirror): Promise<voi
   for (const { name, commit } of await listRefs(mirror, "refs/heads/")) {
     refs.set(name.replace("refs/heads/", "refs/remotes/origin/"), commit);
   }
+  for (const { name, commit } of await listRefs(mirror, "refs/pull/")) {
+    refs.set(name.replace("refs/", "refs/remotes/origin/"), commit);
+  }
   for (const { name, commit } of await listRefs(mirror, "refs/tags/")) refs.set(name, commit);
   await writeWhole(file, [...refs].map(([name, oid]) => `${oid} ${name}\n`).join(""));
 }
@@ -282,8 +234,4 @@ async function placeOf(path: string): Promise<string> {
 
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null)) !== null;
-}
-
-function gitDate(at: number): string {
-  return `@${Math.floor(at / 1_000)} +0000`;
 }

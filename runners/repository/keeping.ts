@@ -3,10 +3,9 @@
 
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { git } from "../git.ts";
 import type { WorkPlace } from "../runner.ts";
 import { checkoutOf, retireCheckout } from "./checkout.ts";
-import { diffAt, resolve } from "./mirror.ts";
+import { diffAt, resolve, unpin } from "./mirror.ts";
 
 const diffBytesLimit = 512 * 1024;
 
@@ -32,8 +31,7 @@ export async function drop(
 async function releasePins({ home }: WorkPlace, mandateId: string): Promise<void> {
   const mirrors = await readdir(join(home, "mirror")).catch(() => []);
   for (const name of mirrors) {
-    const args = ["update-ref", "-d", `refs/keep/${mandateId}`];
-    await git({ gitDir: join(home, "mirror", name), args });
+    await unpin({ gitDir: join(home, "mirror", name) }, mandateId);
   }
 }
 

@@ -23,7 +23,7 @@ export interface Tag {
 }
 
 const fetchDeadlineMs = 10 * 60_000;
-const allBranches = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+export const allBranches = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 // Blemishes of old but honest histories; git refuses them once objects are checked on arrival.
 const toleratedFlaws = ["zeroPaddedFilemode", "missingSpaceBeforeDate", "badTimezone"];
 const lastWrite = new Map<string, Promise<unknown>>();
@@ -92,15 +92,24 @@ export async function defaultBranch(source: string, signal?: AbortSignal): Promi
   return found;
 }
 
-/** Keeps a commit from ever being collected while its mandate lives (and 14 days after). */
+/** Keeps a commit, beside those before it, from being collected while its mandate lives (and 14 days after). */
 export async function pin(mirror: Mirror, mandateId: string, commit: string): Promise<void> {
-  const args = ["update-ref", `refs/keep/${mandateId}`, commit];
+  const args = ["update-ref", `${keepRef(mandateId)}.${commit}`, commit];
   await oneByOne(mirror, () => git({ gitDir: mirror.gitDir, args }));
 }
 
 export async function unpin(mirror: Mirror, mandateId: string): Promise<void> {
-  const args = ["update-ref", "-d", `refs/keep/${mandateId}`];
-  await oneByOne(mirror, () => git({ gitDir: mirror.gitDir, args }));
+  const { gitDir } = mirror;
+  const ref = keepRef(mandateId);
+  const list = ["for-each-ref", "--format=delete %(refname)", ref, `${ref}.*`];
+  await oneByOne(mirror, async () => {
+    const input = await git({ gitDir, args: list });
+    await git({ gitDir, args: ["update-ref", "--stdin"], input });
+  });
+}
+
+function keepRef(mandateId: string): string {
+  return `refs/keep/${mandateId}`;
 }
 
 /** The commit behind a ref or object name, or null when there is none. */

@@ -3,10 +3,13 @@
 import { matchesGlob } from "node:path";
 import { Failure } from "../../policies/failure.ts";
 import type { PublishOutcome, PublishRequest, WorkPlace } from "../runner.ts";
-import { checkoutOf, ensureCheckout } from "./checkout.ts";
-import { openMirror, resolve } from "./mirror.ts";
-import { publish, type Change } from "./publish.ts";
+import { checkoutOf, ensureCheckout, retireCheckout, type Checkout } from "./checkout.ts";
+import { fetchMirror, openMirror, resolve, type Mirror } from "./mirror.ts";
+import { publish, type Change, type Published } from "./publish.ts";
+import { readState } from "./saved-state.ts";
 
+// What runs with the forge's own rights; a link or a file in place of the folders could bring others in.
+const workflows = /^\.(?:github|forgejo|gitea)(?:$|\/workflows(?:$|\/))/i;
 const bot = { name: "Holdfast", email: "holdfast@localhost" };
 
 /** Safe to repeat; throws Failure where the outcome is not known, and `checkout-lost` where its work is nowhere here. */
@@ -17,12 +20,15 @@ export async function publishWork(
   const { repository, baseCommit, mandateId, coAuthor } = request;
   const checkout = checkoutOf({ home: place.home, mandateId });
   const mirror = await openMirror({ home: place.home, repositoryId: repository.id });
-  await ensureCheckout(checkout, { mirror, base: baseCommit });
+  const how = await ensureCheckout(checkout, { mirror, base: baseCommit });
+  const state = await readState(checkout);
   // Every turn saves its state: without one the checkout is a fresh one, and to publish it would call its work empty.
-  if ((await resolve(checkout, checkout.stateRef)) === null) {
-    const message = `neither the checkout nor a saved state of ${mandateId} is left`;
+  if (state === null || (how === "restored" && !state.isComplete)) {
+    await retireCheckout(checkout, { keepState: true });
+    const message = `neither the checkout nor a whole saved state of ${mandateId} is left`;
     throw new Failure("checkout-lost", "never", { message });
   }
+  await fetchUnknown(mirror, { checkout, request });
   const published = await publish({
     checkout,
     target: repository.source,
@@ -33,32 +39,58 @@ export async function publishWork(
       ...(coAuthor === null ? [] : [`Co-authored-by: ${coAuthor.name} <${coAuthor.email}>`]),
       `Holdfast-Mandate: ${mandateId}`,
     ],
-    author: { ...bot, at: request.at },
+    author: { ...(request.author ?? bot), at: request.at },
     expectedOld: request.publishedCommit,
+    intendedCommit: request.intendedCommit,
+    intend: request.intend,
     untracked: request.untracked,
     refuse: (changes) => refusedFiles(changes, request),
   });
+  return outcomeOf(published);
+}
+
+function outcomeOf(published: Published): PublishOutcome {
   switch (published.outcome) {
-    case "published":
-      return { kind: "published", commit: published.commit, files: published.files };
+    case "published": {
+      const { commit, files, remoteCommit } = published;
+      return { kind: "published", commit, files, remoteCommit };
+    }
     case "empty":
       return { kind: "empty" };
-    case "refused":
-      return {
-        kind: "refused",
-        why: published.why === "files" ? "files" : "remote-moved",
-        files: published.list,
-      };
+    case "refused": {
+      const why = published.why === "checked-out" ? "remote-moved" : published.why;
+      return { kind: "refused", why, files: published.list };
+    }
   }
 }
 
-/** Outside `publish.paths`, or beyond the limits of count and size: named, and nothing is pushed. */
+/** What an earlier publish left at the branch is unknown here when it was made by a checkout that is gone. */
+async function fetchUnknown(
+  mirror: Mirror,
+  { checkout, request }: { checkout: Checkout; request: PublishRequest },
+): Promise<void> {
+  for (const commit of [request.publishedCommit, request.intendedCommit ?? null]) {
+    if (commit === null || (await resolve(checkout, commit)) !== null) continue;
+    await fetchMirror(mirror, request.repository);
+    return;
+  }
+}
+
+/** Workflows, outside `publish.paths`, or beyond the limits of count and size: named, and nothing is pushed. */
 function refusedFiles(changes: readonly Change[], request: PublishRequest): string[] {
   const outside = changes.filter(
-    ({ path }) => !request.paths.some((pattern) => matchesGlob(path, pattern)),
+    ({ path }) => workflows.test(path) || !request.paths.some((pattern) => isWithin(path, pattern)),
   );
   const large = changes.filter(({ bytes }) => bytes > request.bytesLimit);
   const names = [...new Set([...outside, ...large])].map(({ path }) => path);
   if (changes.length <= request.filesLimit) return names;
   return [`${changes.length} files, at most ${request.filesLimit} are allowed`, ...names];
+}
+
+/** `**` means every file, also those whose names begin with a dot, which the glob would leave out. */
+function isWithin(path: string, pattern: string): boolean {
+  const [shownPath, shownPattern] = [path, pattern].map((text) =>
+    text.replace(/(?<=^|[/{,(|])\./g, "\u{e000}."),
+  );
+  return matchesGlob(shownPath ?? "", shownPattern ?? "");
 }

@@ -4,9 +4,11 @@
 import { Failure } from "../../policies/failure.ts";
 import { storeTree, type Untracked } from "../fingerprint.ts";
 import { git, gitText } from "../git.ts";
-import { commitTree, headOf, type Checkout, type Identity } from "./checkout.ts";
+import type { Checkout } from "./checkout.ts";
+import { commitTree, headOf, treeOf, type Identity } from "./commit.ts";
 import { resolve } from "./mirror.ts";
 import { isLocal, reach, type TokenSource } from "./remote.ts";
+import { incomplete } from "./saved-state.ts";
 
 export interface Change {
   path: string;
@@ -28,6 +30,10 @@ export interface Publication {
   author: Identity;
   /** Where the branch was when the host last looked; null when it was not there. Becomes the commit's parent. */
   expectedOld: string | null;
+  /** What an earlier call was about to push; where the branch is there, that push is adopted. */
+  intendedCommit?: string | null | undefined;
+  /** Makes durable what is about to be pushed. */
+  intend?: ((commit: string) => Promise<void>) | undefined;
   /** `commit` by default; otherwise only tracked files are published. */
   untracked?: Untracked | undefined;
   /** Names what policy does not let out; nothing is pushed unless it is empty. */
@@ -36,13 +42,15 @@ export interface Publication {
 }
 
 export type Published =
-  | { outcome: "published"; commit: string; files: string[] }
+  | { outcome: "published"; commit: string; files: string[]; remoteCommit: string | null }
   | { outcome: "empty" }
-  | { outcome: "refused"; why: "remote-moved" | "files" | "checked-out"; list: string[] };
+  | { outcome: "refused"; why: RefusedWhy; list: string[] };
+
+type RefusedWhy = "remote-moved" | "files" | "checked-out" | "not-allowed";
 
 const pushDeadlineMs = 10 * 60_000;
-// What a scan can leave out; a commit without it would look like a deletion.
-const incomplete = /^(?:unreadable|untracked-over-limit|untracked-unlisted|link-refused)/;
+const forbidding = /hook declined|protect|prohibit|denied|declined|refus|not allowed|permission/i;
+const wordsLimit = 300;
 // Run by git on the target's side of a local push: its hooks are its owner's, and no work tree may be pulled away.
 const quietReceiver =
   "git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true " +
@@ -50,29 +58,75 @@ const quietReceiver =
 
 /** Publishes the checkout as one commit on the branch. Throws Failure where the outcome is unknown: repeat it then. */
 export async function publish(publication: Publication): Promise<Published> {
-  const { checkout, expectedOld, untracked = "commit" } = publication;
+  const { checkout, untracked = "commit" } = publication;
+  const { gitDir } = checkout;
   const found = await storeTree(checkout, { untracked });
   const left = found.events.filter((event) => incomplete.test(event));
   if (left.length > 0) return { outcome: "refused", why: "files", list: left };
 
-  const parent = expectedOld ?? (await headOf(checkout));
-  const current = await branchAt(publication);
-  if ((await resolve(checkout, parent)) === null) return moved(current);
   const tree = untracked === "commit" ? found.all : found.tracked;
-  const changes = await changesOf(checkout.gitDir, { parent, tree });
-  if (changes.length === 0) return { outcome: "empty" };
+  const current = await branchAt(publication);
+  const { expectedOld, parents, since } = await lineOf(publication, current);
+  const [parent] = parents;
+  if ((await resolve(checkout, parent)) === null) return moved(current);
+  const changes = await changesOf(gitDir, { parent: since, tree });
+  const isSame = parents.length === 1 && (await treeOf(checkout, parent)) === tree;
+  const files = changes.map(({ path }) => path);
+  if (isSame && since === parent) return { outcome: "empty" };
+  if (isSame) return { outcome: "published", commit: parent, files, remoteCommit: current };
   const refused = publication.refuse?.(changes) ?? [];
   if (refused.length > 0) return { outcome: "refused", why: "files", list: refused };
 
-  const commit = await commitOf(publication, { parent, tree });
-  const published: Published = {
-    outcome: "published",
-    commit,
-    files: changes.map(({ path }) => path),
-  };
-  if (current === commit) return published;
+  const commit = await commitOf(publication, { parents, tree });
+  if (current === commit) return { outcome: "published", commit, files, remoteCommit: current };
   if (current !== expectedOld) return moved(current);
-  return (await push(publication, commit)) ?? published;
+  await publication.intend?.(commit);
+  const refusal = await push(publication, { commit, expectedOld });
+  if (refusal !== null) return refusal;
+  const remoteCommit = await branchAt(publication);
+  return { outcome: "published", commit, files, remoteCommit };
+}
+
+interface Line {
+  /** Where the branch must be when it is moved. */
+  readonly expectedOld: string | null;
+  /** Of the new commit; two where the work was replayed onto a base that the branch does not have. */
+  readonly parents: readonly [string, ...string[]];
+  /** The commit against which the new files are counted. */
+  readonly since: string;
+}
+
+/** What the new commit goes on from: a push of ours whose answer was lost counts like one that was told (6.4). */
+async function lineOf(publication: Publication, current: string | null): Promise<Line> {
+  const { checkout } = publication;
+  const base = await headOf(checkout);
+  const isOurs = current !== null && (await isIntended(publication, { current, base }));
+  const expectedOld = isOurs ? current : publication.expectedOld;
+  const parent = expectedOld ?? base;
+  if (await isAncestor(checkout.gitDir, { base, commit: parent })) {
+    return { expectedOld, parents: [parent], since: publication.expectedOld ?? base };
+  }
+  return { expectedOld, parents: [parent, base], since: base };
+}
+
+/** The commit that was to be pushed, or the one below it, which was an earlier lost push of the same kind. */
+async function isIntended(
+  { checkout, intendedCommit = null, expectedOld }: Publication,
+  { current, base }: { current: string; base: string },
+): Promise<boolean> {
+  if (intendedCommit === null || current === expectedOld) return false;
+  if (current === intendedCommit) return true;
+  return current !== base && current === (await resolve(checkout, `${intendedCommit}^`));
+}
+
+/** True also where the commit is not known here, which is for the caller to see. */
+async function isAncestor(
+  gitDir: string,
+  { base, commit }: { base: string; commit: string },
+): Promise<boolean> {
+  if (base === commit || (await resolve({ gitDir }, commit)) === null) return true;
+  const between = ["rev-list", "--count", "--max-count=1", base, `^${commit}`];
+  return (await gitText({ gitDir, args: between })) === "0";
 }
 
 /** Where the branch stands at the target now, or null. */
@@ -93,8 +147,12 @@ export async function branchAt(place: {
   return row?.slice(0, 40) ?? null;
 }
 
-async function push(publication: Publication, commit: string): Promise<Published | null> {
-  const { checkout, target, token, branch, expectedOld } = publication;
+/** Null once the branch is where it should be. */
+async function push(
+  publication: Publication,
+  { commit, expectedOld }: { commit: string; expectedOld: string | null },
+): Promise<Published | null> {
+  const { checkout, target, token, branch } = publication;
   const ref = `refs/heads/${branch}`;
   const lease = `--force-with-lease=${ref}:${expectedOld ?? ""}`;
   const plain = ["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-signed"];
@@ -108,15 +166,31 @@ async function push(publication: Publication, commit: string): Promise<Published
       signal: publication.signal,
     });
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== "git-failed") throw error;
-    if (/branch is currently checked out/.test(error.message)) {
-      return { outcome: "refused", why: "checked-out", list: [branch] };
-    }
+    if (!(error instanceof Failure)) throw error;
+    const refusal = refusalIn(error, branch);
+    if (refusal !== null) return refusal;
+    if (error.code !== "git-failed") throw error;
     const current = await branchAt(publication);
     if (current !== commit && current !== expectedOld) return moved(current);
     if (current !== commit) throw error;
   }
   return null;
+}
+
+/** What the server says for good; null for all that another try may mend. */
+function refusalIn({ message }: Failure, branch: string): Published | null {
+  if (/branch is currently checked out/.test(message)) {
+    return { outcome: "refused", why: "checked-out", list: [branch] };
+  }
+  const reason = /! \[remote rejected\] [^\n]*\(([^\n]*)\)/.exec(message)?.[1] ?? "";
+  if (!forbidding.test(reason) && !/error: 403/.test(message)) return null;
+  const said = [...message.matchAll(/\bremote: (.*)$/gm)].map(([, words]) => words);
+  const words = [...said, reason]
+    .join(" ")
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  const list = [words.slice(0, wordsLimit) || "403"];
+  return { outcome: "refused", why: "not-allowed", list };
 }
 
 function moved(current: string | null): Published {
@@ -125,15 +199,15 @@ function moved(current: string | null): Published {
 
 async function commitOf(
   publication: Publication,
-  made: { parent: string; tree: string },
+  made: { parents: readonly string[]; tree: string },
 ): Promise<string> {
   const trailers = publication.trailers.map((line) => line.replace(/\s+/g, " ").trim());
   const paragraphs = [publication.message.trim(), trailers.join("\n")].filter(
     (text) => text !== "",
   );
-  return commitTree(publication.checkout.gitDir, {
+  return commitTree(publication.checkout, {
     tree: made.tree,
-    parents: [made.parent],
+    parents: made.parents,
     message: `${paragraphs.join("\n\n")}\n`,
     author: publication.author,
     committer: publication.author,

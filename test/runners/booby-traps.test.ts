@@ -18,7 +18,6 @@ import {
   ensureCheckout,
   refreshAgentRefs,
   retireCheckout,
-  saveState,
 } from "../../runners/repository/checkout.ts";
 import {
   diffAt,
@@ -29,6 +28,7 @@ import {
   resolve,
 } from "../../runners/repository/mirror.ts";
 import { publish } from "../../runners/repository/publish.ts";
+import { saveState } from "../../runners/repository/saved-state.ts";
 import { makeCheckout, type TestCheckout } from "../fakes/checkout.ts";
 import { repositoryAt, writeFiles } from "../fakes/repository.ts";
 

@@ -1,6 +1,7 @@
 // Who acts in a simulated world (spec 8.4): people who comment, and a runner whose agent and tasks behave well or badly
 // by the seed. They know the app only through its doors: the local forge's writing side, and runners/runner.ts.
 
+import { createHash } from "node:crypto";
 import { editLocalComment, writeComment } from "../../app/forge/local-writing.ts";
 import { repositoryOf } from "../../app/ledger/conversations.ts";
 import { addDelivery } from "../../app/ledger/deliveries.ts";
@@ -190,7 +191,8 @@ export function simulatedRunner(process: Process): Runner {
   const { history } = world;
   return {
     runTurn: (request, host) => runTurn(process, request, host),
-    publish: (request) => callOutside(process, "push", async () => push(world, request)),
+    publish: (request) => publish(process, request),
+    replay: async () => ({ kind: "replayed" }),
     readPolicy: () => askOutside(process, "read-policy", () => policyNow(world)),
     inspect: () => Promise.reject(new Error("nobody inspects here")),
     diff: async () => null,
@@ -210,27 +212,42 @@ async function policyNow(world: World): Promise<PolicySource> {
   return { commit: `p${world.policyVersion}`, text, isUncommitted: false };
 }
 
-/**
- * Compare-and-set on the branch, as git does it with an expected old value. The same work gives the same commit; where
- * an answer was lost and work went on meanwhile, the branch is not what the host knows, and that is refused.
- */
-function push(world: World, request: PublishRequest): PublishOutcome {
+/** A commit names the one below it, so that a push whose answer was lost is known again from what was intended. */
+async function publish(process: Process, request: PublishRequest): Promise<PublishOutcome> {
+  const { history } = process.world;
+  const { mandateId, title, body, at, baseCommit, branch, intendedCommit = null } = request;
+  const saved = history.saved.get(mandateId);
+  if (saved === undefined) return { kind: "empty" };
+  const there = history.remote.get(branch) ?? null;
+  const isLost = there !== null && `${intendedCommit}/`.startsWith(`${there}/`);
+  const expected = isLost ? there : request.publishedCommit;
+  const content = JSON.stringify([saved, title, body, at, baseCommit]);
+  const name = createHash("sha1").update(content).digest("hex");
+  const isThere = isLost && there.endsWith(`/${name}`);
+  const commit = isThere ? there : `${expected ?? baseCommit}/${name}`;
+  if (!isThere) await request.intend?.(commit);
+  return callOutside(process, "push", async () =>
+    push(process.world, { branch, commit, expected }),
+  );
+}
+
+/** Compare-and-set on the branch, as git does it with an expected old value. */
+function push(
+  world: World,
+  pushed: { branch: string; commit: string; expected: string | null },
+): PublishOutcome {
   const { history, dice, faults } = world;
+  const { branch, commit, expected } = pushed;
   if (faults.isOn && dice.chance(0.03)) {
     throw new Failure("git", "later", { message: "the remote does not answer" });
   }
-  const saved = history.saved.get(request.mandateId);
-  if (saved === undefined) return { kind: "empty" };
-  const { title, body, at, baseCommit, branch } = request;
-  const commit = `c ${JSON.stringify([saved, title, body, at, baseCommit])}`;
-  const there = history.remote.get(branch);
-  const turns = history.turnsBegun(request.mandateId);
-  if (there !== undefined && there.commit !== commit && there.commit !== request.publishedCommit) {
-    if (there.turns === turns) history.violate("doubled", `${branch} has two different commits`);
+  const there = history.remote.get(branch) ?? null;
+  if (there !== commit && there !== expected) {
+    history.violate("doubled", `${branch} has a commit that nobody knows`);
     return { kind: "refused", why: "remote-moved", files: [] };
   }
-  history.remote.set(branch, { commit, turns });
-  return { kind: "published", commit, files: ["a.txt"] };
+  history.remote.set(branch, commit);
+  return { kind: "published", commit, files: ["a.txt"], remoteCommit: commit };
 }
 
 interface Worked {

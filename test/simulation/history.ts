@@ -48,8 +48,8 @@ interface Run {
 export class History {
   readonly found: Found[] = [];
   readonly said: Said[] = [];
-  /** Branches of the remote, and how many turns their mandate had begun when each was pushed. */
-  readonly remote = new Map<string, { commit: string; turns: number }>();
+  /** Branches of the remote and the commit each of them is at. */
+  readonly remote = new Map<string, string>();
   /** Last saved work of a mandate. */
   readonly saved = new Map<string, string>();
   readonly #world: World;

@@ -21,9 +21,9 @@ import {
   isForeign,
   refreshAgentRefs,
   retireCheckout,
-  saveState,
 } from "../../../runners/repository/checkout.ts";
 import { fetchMirror, resolve } from "../../../runners/repository/mirror.ts";
+import { saveState } from "../../../runners/repository/saved-state.ts";
 import { makeCheckout } from "../../fakes/checkout.ts";
 import { repositoryAt, writeFiles } from "../../fakes/repository.ts";
 

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { branchAt, publish, type Publication } from "../../../runners/repository/publish.ts";
 import { makeCheckout, type TestCheckout } from "../../fakes/checkout.ts";
+import { serveGit } from "../../fakes/git-server.ts";
 import { makeRepository, writeFiles } from "../../fakes/repository.ts";
 
 const branch = "holdfast/m-7k3f-demo";
@@ -41,6 +42,7 @@ describe("a first publication", () => {
       outcome: "published",
       commit,
       files: ["a.txt", "dir/b.txt", "new file.txt"],
+      remoteCommit: commit,
     });
     expect(
       made.source.git(["show", "--name-status", "--format=%an <%ae> %at%n%P%n%B", branch]),
@@ -125,6 +127,136 @@ describe("a repeat", () => {
     const second = await publish(publicationOf(made, { expectedOld }));
     expect(second).toMatchObject({ outcome: "published", files: ["a.txt"] });
     expect(made.source.git(["rev-parse", `${branch}^`])).toBe(expectedOld);
+  });
+});
+
+/** The host's memory of what it was about to push. */
+function intentions() {
+  const intended: string[] = [];
+  async function intend(commit: string) {
+    intended.push(commit);
+  }
+  return { intended, intend };
+}
+
+describe("a push whose answer was lost", () => {
+  test("is adopted when the work went on, and built upon", async () => {
+    const made = await makeCheckout(files);
+    const { intended, intend } = intentions();
+    edit(made);
+    await publish(publicationOf(made, { intend }));
+    const [intendedCommit = ""] = intended;
+    expect(made.source.git(["rev-parse", branch])).toBe(intendedCommit);
+    writeFiles(made.checkout.workTree, { "a.txt": "again\n" });
+    const next = await publish(publicationOf(made, { intendedCommit, intend }));
+    expect(next).toEqual({
+      outcome: "published",
+      commit: intended[1],
+      remoteCommit: intended[1],
+      files: ["a.txt", "dir/b.txt", "new file.txt"],
+    });
+    expect(made.source.git(["rev-parse", `${branch}^`])).toBe(intendedCommit);
+  });
+
+  test("is adopted when only the time is another, and nothing is pushed", async () => {
+    const made = await makeCheckout(files);
+    const { intended, intend } = intentions();
+    edit(made);
+    const first = await publish(publicationOf(made, { intend }));
+    const [intendedCommit = ""] = intended;
+    const author = { name: "bot", email: "bot@example.org", at: 1_800_000_000_000 };
+    const repeat = publicationOf(made, { intendedCommit, intend, author });
+    expect(await publish(repeat)).toEqual(first);
+    expect(intended).toEqual([intendedCommit]);
+  });
+
+  test("is adopted below one that was intended and did not arrive", async () => {
+    const made = await makeCheckout(files);
+    const { intended, intend } = intentions();
+    edit(made);
+    await publish(publicationOf(made, { intend }));
+    const [first = ""] = intended;
+    writeFiles(made.checkout.workTree, { "a.txt": "again\n" });
+    await publish(publicationOf(made, { intendedCommit: first, intend }));
+    made.source.git(["update-ref", `refs/heads/${branch}`, first]);
+    const intendedCommit = intended[1] ?? "";
+    const third = await publish(publicationOf(made, { intendedCommit, intend }));
+    expect(third).toMatchObject({ outcome: "published", commit: intendedCommit });
+    expect(made.source.git(["rev-parse", branch])).toBe(intendedCommit);
+  });
+
+  test("is no excuse to take a commit of somebody else for ours", async () => {
+    const made = await makeCheckout(files);
+    const { intended, intend } = intentions();
+    edit(made);
+    await publish(publicationOf(made, { intend }));
+    for (const other of ["on top", "instead"]) {
+      const tree = `${made.origin.base}^{tree}`;
+      const parent = other === "on top" ? branch : made.origin.base;
+      const commit = made.source.git(["commit-tree", tree, "-p", parent, "-m", other]);
+      made.source.git(["update-ref", `refs/heads/${branch}`, commit]);
+      const repeat = publicationOf(made, { intendedCommit: intended[0], intend });
+      expect(await publish(repeat)).toMatchObject({ outcome: "refused", why: "remote-moved" });
+    }
+    made.source.git(["update-ref", `refs/heads/${branch}`, made.origin.base]);
+    const repeat = publicationOf(made, { intendedCommit: intended[0], intend });
+    expect(await publish(repeat)).toMatchObject({ outcome: "refused", why: "remote-moved" });
+  });
+});
+
+describe("the branch of a pull request", () => {
+  test("is moved forward from its pinned head, and from nowhere else", async () => {
+    const made = await makeCheckout(files);
+    made.source.git(["branch", "feature"]);
+    edit(made);
+    const onFeature = publicationOf(made, { branch: "feature", expectedOld: made.origin.base });
+    expect(await publish(onFeature)).toMatchObject({ outcome: "published" });
+    expect(made.source.git(["rev-parse", "feature^"])).toBe(made.origin.base);
+    const top = made.source.git(["commit-tree", "feature^{tree}", "-p", "feature", "-m", "top"]);
+    made.source.git(["update-ref", "refs/heads/feature", top]);
+    const refused = { outcome: "refused", why: "remote-moved", list: [top] };
+    expect(await publish(onFeature)).toEqual(refused);
+  });
+});
+
+describe("what the server refuses for good", () => {
+  async function token() {
+    return "ghs_secret";
+  }
+
+  /** A bare repository to be put behind a server, with a hook. */
+  async function hooked(script: string) {
+    const made = await makeCheckout(files);
+    edit(made);
+    const bare = makeRepository({}, { bare: true });
+    made.source.git(["push", "--quiet", bare.path, "main"]);
+    writeFiles(join(bare.path, "hooks"), { "pre-receive": `#!/bin/sh\n${script}\n` });
+    chmodSync(join(bare.path, "hooks/pre-receive"), 0o755);
+    return { made, bare };
+  }
+
+  test("is told in its words, on one line and without the token", async () => {
+    const { made, bare } = await hooked(
+      "echo 'GH006: Protected branch update failed.' >&2; echo '  token ghs_secret' >&2; exit 1",
+    );
+    const server = await serveGit({ path: bare.path, password: "ghs_secret" });
+    expect(await publish(publicationOf(made, { target: server.url, token }))).toEqual({
+      outcome: "refused",
+      why: "not-allowed",
+      list: ["GH006: Protected branch update failed. token *** pre-receive hook declined"],
+    });
+  });
+
+  test("a push that is forbidden is not tried for ever", async () => {
+    const { made, bare } = await hooked("exit 0");
+    const server = await serveGit({
+      path: bare.path,
+      password: "ghs_secret",
+      instead: ({ url = "" }) =>
+        url.endsWith("git-receive-pack") ? { status: 403, body: "no" } : null,
+    });
+    const refused = await publish(publicationOf(made, { target: server.url, token }));
+    expect(refused).toMatchObject({ outcome: "refused", why: "not-allowed" });
   });
 });
 

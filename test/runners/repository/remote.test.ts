@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { saveState } from "../../../runners/repository/checkout.ts";
 import { fetchMirror, openMirror, resolve } from "../../../runners/repository/mirror.ts";
 import { readPolicy } from "../../../runners/repository/policy-source.ts";
 import { branchAt, publish } from "../../../runners/repository/publish.ts";
 import { protocolOf } from "../../../runners/repository/remote.ts";
+import { saveState } from "../../../runners/repository/saved-state.ts";
 import { makeCheckout } from "../../fakes/checkout.ts";
 import { serveGit, type ServerRules } from "../../fakes/git-server.ts";
 import { makeRepository, temporaryFolder, writeFiles } from "../../fakes/repository.ts";
