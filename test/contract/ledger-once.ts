@@ -4,8 +4,15 @@ import { describe, expect, test } from "vitest";
 import {
   addDelivery,
   claimIdentity,
+  dropBodies,
   finishDelivery,
+  isKnownText,
+  nextDeliveryAt,
   openDeliveries,
+  postponeDelivery,
+  readDelivery,
+  storeDelivery,
+  unreadDeliveries,
 } from "../../app/ledger/deliveries.ts";
 import {
   addEvidence,
@@ -34,6 +41,7 @@ import {
 } from "../../app/ledger/outbox.ts";
 import { armWait, bringForward, claimWait, liveWait, waitsOf } from "../../app/ledger/waits.ts";
 import { dayMs, minuteMs, secondMs } from "../../policies/durations.ts";
+import type { ForgeEvent } from "../../policies/events.ts";
 import { historyLimit, type Evidence } from "../../policies/evidence/stall.ts";
 import { anchor, aWait, plant, startAt, type Planted } from "../fakes/ledger.ts";
 import type { Begin } from "./ledger-harness.ts";
@@ -58,6 +66,39 @@ const delivery = {
   },
 } as const;
 
+const aText = {
+  kind: "text",
+  text: { connection: "github", forgeId: "7", kind: "comment", id: "11" },
+  number: 1,
+} as const;
+
+function rawDelivery(guid: string) {
+  return { connection: "github", guid, event: "issues", body: "{}" };
+}
+
+function unread(ledger: Ledger) {
+  return ledger.read((sql) => unreadDeliveries(sql, startAt, 10));
+}
+
+/** Reads the only unread delivery. */
+async function readAs(ledger: Ledger, events: readonly ForgeEvent[]): Promise<void> {
+  const [raw] = await unread(ledger);
+  if (raw === undefined) throw new Error("nothing is unread");
+  await ledger.write((tx) => readDelivery(tx, raw, events));
+}
+
+async function openGuids(ledger: Ledger): Promise<string[]> {
+  const open = await ledger.read((sql) => openDeliveries(sql, startAt, 10));
+  return open.map(({ guid }) => guid);
+}
+
+async function bodies(ledger: Ledger): Promise<(string | null)[]> {
+  const rows = await ledger.read((sql) =>
+    sql.all<{ body: string | null }>("SELECT body FROM delivery ORDER BY id"),
+  );
+  return rows.map(({ body }) => body);
+}
+
 function describeDeliveries(begin: Begin): void {
   describe("I4: one delivery, one action", () => {
     test("a delivery is stored once for each connection", async () => {
@@ -78,6 +119,82 @@ function describeDeliveries(begin: Begin): void {
       expect(await ledger.write((tx) => finishDelivery(tx, id, "accepted"))).toBe(true);
       expect(await ledger.write((tx) => finishDelivery(tx, id, "accepted"))).toBe(false);
       expect(await ledger.read((sql) => openDeliveries(sql, startAt, 10))).toEqual([]);
+    });
+
+    test("a raw delivery is stored once for each connection, and read later", async () => {
+      const { ledger } = await begin();
+      const raw = { connection: "github", guid: "r-1", event: "issues", body: "{}" };
+      const stored = await ledger.write(async (tx) => [
+        await storeDelivery(tx, raw),
+        await storeDelivery(tx, raw),
+        await storeDelivery(tx, { ...raw, connection: "other" }),
+      ]);
+      expect(stored).toEqual([true, false, true]);
+      expect(await unread(ledger)).toMatchObject([raw, { connection: "other" }]);
+      expect(await openGuids(ledger)).toEqual([]);
+    });
+
+    test("what a raw delivery speaks of is accepted in order, each thing once", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")));
+      const other = { ...delivery.payload, number: 2 };
+      await readAs(ledger, [delivery.payload, other, delivery.payload]);
+      expect(await unread(ledger)).toEqual([]);
+      expect(await openGuids(ledger)).toEqual(["r-1", "r-1 2"]);
+      await ledger.write((tx) => finishDelivery(tx, 1, "accepted"));
+      expect(await openGuids(ledger)).toEqual(["r-1 2", "r-1 3"]);
+    });
+
+    test("one that means nothing is finished, and its body forgotten at once", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")));
+      await readAs(ledger, []);
+      expect(await openGuids(ledger)).toEqual([]);
+      expect(await bodies(ledger)).toEqual([null]);
+    });
+
+    test("a new text is taken once, whatever its GUID", async () => {
+      const { ledger } = await begin();
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")));
+      await readAs(ledger, [aText]);
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-2")));
+      await readAs(ledger, [aText]);
+      const found = { connection: "github", guid: "looked up", payload: aText };
+      expect(await ledger.write((tx) => addDelivery(tx, found))).toBe(false);
+      expect(await openGuids(ledger)).toEqual(["r-1"]);
+      expect(await ledger.read((sql) => isKnownText(sql, aText.text))).toBe(true);
+    });
+
+    test("what came later waits for the earlier of its subject, also while that is put off", async () => {
+      const { ledger } = await begin();
+      await ledger.write(async (tx) => {
+        await addDelivery(tx, delivery);
+        await addDelivery(tx, { ...delivery, guid: "g-2" });
+        await addDelivery(tx, {
+          ...delivery,
+          guid: "g-3",
+          payload: { ...delivery.payload, number: 2 },
+        });
+        await postponeDelivery(tx, { id: 1, attempts: 0 }, startAt + 60_000);
+      });
+      expect(await openGuids(ledger)).toEqual(["g-3"]);
+      expect(await ledger.read(nextDeliveryAt)).toBe(startAt);
+      await ledger.write((tx) => finishDelivery(tx, 3, "accepted"));
+      expect(await ledger.read(nextDeliveryAt)).toBe(startAt + 60_000);
+      await ledger.write((tx) => finishDelivery(tx, 1, "given-up"));
+      expect(await openGuids(ledger)).toEqual(["g-2"]);
+    });
+
+    test("old bodies are forgotten, their keys are kept", async () => {
+      const { ledger, clock } = await begin();
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")));
+      await readAs(ledger, [aText]);
+      await ledger.write((tx) => finishDelivery(tx, 1, "commands"));
+      expect(await ledger.write((tx) => dropBodies(tx, startAt))).toBe(0);
+      clock.at += 1_000;
+      expect(await ledger.write((tx) => dropBodies(tx, clock.at))).toBe(1);
+      expect(await bodies(ledger)).toEqual([null]);
+      expect(await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")))).toBe(false);
     });
 
     test("a command is taken once, by whichever way it came", async () => {

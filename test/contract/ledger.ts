@@ -30,6 +30,7 @@ export function describeLedger(name: string, { make, isShared }: LedgerAdapter):
   });
 }
 
+/** Each about another conversation, so that none waits for another. */
 function store(tx: Tx, guid: string, length = 10): Promise<boolean> {
   return addDelivery(tx, {
     connection: "local",
@@ -37,7 +38,7 @@ function store(tx: Tx, guid: string, length = 10): Promise<boolean> {
     payload: {
       kind: "operator",
       connection: "local",
-      forgeId: "1",
+      forgeId: guid,
       number: 1,
       command: "x".repeat(length),
       byName: "ada",

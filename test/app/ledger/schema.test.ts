@@ -5,10 +5,15 @@ import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { plant, startAt } from "../../fakes/ledger.ts";
 
-const schema = readFileSync(
-  new URL("../../../app/ledger/sqlite/schema.sql", import.meta.url),
-  "utf8",
-).replaceAll(/\s+/g, " ");
+/** All versions together; a table that a later one makes anew counts as the later one says. */
+const schema = ["schema.sql", "schema-2.sql"]
+  .map((file) =>
+    readFileSync(new URL(`../../../app/ledger/sqlite/${file}`, import.meta.url), "utf8"),
+  )
+  .join("\n")
+  .replaceAll(/\s+/g, " ")
+  .replace(/CREATE TABLE delivery \(.*?\) STRICT;/, "")
+  .replaceAll("delivery_2", "delivery");
 
 /** A ledger with one row wherever a second one could do harm. */
 async function openFilled(): Promise<Ledger> {
@@ -36,8 +41,13 @@ const anIssue = `INSERT INTO local_issue (repository_id, number, title, body, au
 const aComment = `INSERT INTO local_comment (repository_id, author_id, author_name, body, created_at, number,
   request_key)`;
 const aCommand = `INSERT INTO command VALUES ('i', 't', 1, 'c', 'do', NULL, 'b', 'h', '1', 1)`;
-const aDelivery = `INSERT INTO delivery (connection, guid, payload_json, received_at, next_at)
-  VALUES ('local', 'g', '{}', 1, 1)`;
+const delivered = `INSERT INTO delivery (connection, guid, event, payload_json, subject, text_identity,
+  received_at, next_at)`;
+const aDelivery = `${delivered} VALUES ('local', 'g', NULL, '{}', 's', 't', 1, 1)`;
+const aNudge = `INSERT INTO nudge (delivery_id, mandate_id, event, facts_json, at)
+  SELECT 1, id, 'push', '{}', 1 FROM mandate`;
+const aLimit = `INSERT INTO forge_limit VALUES ('55', 1)`;
+const aConnection = `INSERT INTO connection (name) VALUES ('github')`;
 const aHold = `INSERT INTO hold VALUES ('installation', '', 'paused', 'ada', 1)`;
 const aGrant = `INSERT INTO recovery_grant SELECT id, 1, 'ada', 1, 2, NULL FROM mandate`;
 const aReaction = `INSERT INTO local_reaction VALUES ('r-1', 'issue:1', 'eyes', '1', 1)`;
@@ -58,6 +68,9 @@ const filling: readonly string[] = [
   aGrant,
   aReaction,
   aMeta,
+  aNudge,
+  aLimit,
+  aConnection,
 ];
 
 /** What the schema says, and what it therefore refuses. */
@@ -128,7 +141,23 @@ const constraints: readonly (readonly [string, string, string?])[] = [
   ],
   ["PRIMARY KEY (scope, subject)", aHold],
   ["PRIMARY KEY (mandate_id, turn_id, at)", aGrant],
-  ["UNIQUE (connection, guid)", aDelivery],
+  ["UNIQUE (connection, guid)", `${delivered} VALUES ('local', 'g', 'x', NULL, NULL, NULL, 1, 1)`],
+  [
+    "UNIQUE (connection, text_identity)",
+    `${delivered} VALUES ('local', 'h', NULL, '{}', 's', 't', 1, 1)`,
+  ],
+  [
+    "CHECK (event IS NOT NULL OR payload_json IS NOT NULL)",
+    `${delivered} VALUES ('local', 'h', NULL, NULL, NULL, NULL, 1, 1)`,
+  ],
+  [
+    "CHECK ((payload_json IS NULL) = (subject IS NULL))",
+    `${delivered} VALUES ('local', 'h', NULL, '{}', NULL, NULL, 1, 1)`,
+  ],
+  ["CHECK (reach IN ('open', 'suspended', 'gone'))", "UPDATE repository SET reach = 'lost'"],
+  ["UNIQUE (delivery_id, mandate_id)", aNudge],
+  ["CREATE TABLE forge_limit (account TEXT PRIMARY KEY", aLimit],
+  ["CREATE TABLE connection ( name TEXT PRIMARY KEY", aConnection],
   ["identity TEXT PRIMARY KEY", aCommand],
   [
     "key TEXT NOT NULL UNIQUE",
