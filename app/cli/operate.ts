@@ -15,27 +15,19 @@ import { listMandates } from "../ledger/mandates.ts";
 import { schemaVersion } from "../ledger/sqlite/migrations.ts";
 import { indent, jsonOf, printable, said, troubleOf, type Ending } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
-import { sourceOf } from "../turn/claimed.ts";
+import { appChecks } from "../setup/app-checks.ts";
+import { appFileOf, readAppFile, type AppKeys } from "../setup/app-file.ts";
+import { good, type Check } from "../setup/check.ts";
+import { connectionChecks, reachChecks } from "../setup/connection-checks.ts";
 import { readManifest } from "./manifest.ts";
 import { seePolicy, withRunner, type PolicySeen } from "./policy-seen.ts";
 
-/** One thing that was looked at. `help` is null where nothing is to be done. */
-export interface Check {
-  readonly check: string;
-  readonly status: "good" | "warning" | "problem";
-  readonly seen: string;
-  readonly help: string | null;
-}
-
 /** Exit code 1 where there is a problem; warnings are none. */
 export async function doctor(settings: Settings, asked: { json: boolean }): Promise<Ending> {
-  const checks = [nodeCheck(), await gitCheck(), ...(await homeChecks(settings)), isolation];
+  const checks = [nodeCheck(), await gitCheck(), ...(await homeChecks(settings))];
+  checks.push(...(await githubChecks(settings)), isolation);
   const exitCode = checks.some(({ status }) => status === "problem") ? 1 : 0;
   return said(asked.json ? jsonOf(checks) : doctorText(checks), exitCode);
-}
-
-function good(check: string, seen: string): Check {
-  return { check, status: "good", seen, help: null };
 }
 
 const isolation: Check = {
@@ -80,12 +72,28 @@ async function homeChecks(settings: Settings): Promise<Check[]> {
       ...checks,
       holderCheck(home),
       await clockCheck(home, settings),
+      ...(await home.ledger.read((sql) => {
+        return connectionChecks(sql, { now: home.ledger.now(), isServed: home.holder !== null });
+      })),
       ...(await repositoryChecks(home)),
       ...(await invariantChecks(home)),
     ];
   } finally {
     await home.close();
   }
+}
+
+/** Nothing where no App was set up: then GitHub is not wanted. */
+async function githubChecks({ home }: Settings): Promise<Check[]> {
+  let keys: AppKeys | null;
+  try {
+    keys = readAppFile(home);
+  } catch (error) {
+    return [trouble("github key file", error)];
+  }
+  if (keys === null) return [];
+  const url = process.env["HOLDFAST_URL"] ?? null;
+  return appChecks({ keys, url, keyFiles: [appFileOf(home)], now: Date.now });
 }
 
 async function ledgerCheck(home: Home): Promise<Check> {
@@ -132,6 +140,7 @@ async function repositoryChecks(home: Home): Promise<Check[]> {
 }
 
 async function repositoryCheck(runner: Runner, row: RepositoryRow): Promise<Check[]> {
+  if (row.account !== null) return reachChecks(row);
   const check = `repository ${row.name}`;
   try {
     const { id, source, defaultBranch } = row;

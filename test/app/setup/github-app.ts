@@ -116,7 +116,15 @@ function asApp(
   if (!isClaim(request.headers.authorization ?? "")) {
     return { status: 401, body: { message: "A JSON web token could not be decoded" } };
   }
-  return github.answers.get(path) ?? { status: 404, body: { message: "Not Found" } };
+  const answer = github.answers.get(path) ?? { status: 404, body: { message: "Not Found" } };
+  return Array.isArray(answer.body) ? { ...answer, body: pageOf(answer.body, request) } : answer;
+}
+
+function pageOf(all: readonly unknown[], { url = "" }: IncomingMessage): readonly unknown[] {
+  const query = new URL(url, "http://here").searchParams;
+  const size = Number(query.get("per_page") ?? 30);
+  const first = (Number(query.get("page") ?? 1) - 1) * size;
+  return all.slice(first, first + size);
 }
 
 function isClaim(authorization: string): boolean {

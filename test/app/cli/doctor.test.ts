@@ -1,0 +1,68 @@
+// `holdfast doctor` in a home with a GitHub App (spec 7.1): a real process, a small GitHub, exit codes and JSON.
+
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { appFileOf, writeAppFile } from "../../../app/setup/app-file.ts";
+import type { Check } from "../../../app/setup/check.ts";
+import { temporaryFolder } from "../../fakes/repository.ts";
+import { openGitHubApp, pem, publicUrl, webhookSecret } from "../setup/github-app.ts";
+import { holdfast, type Called } from "./holdfast.ts";
+
+const environment = { HOLDFAST_URL: publicUrl };
+
+async function homeWithApp(baseUrl: string): Promise<string> {
+  const home = join(temporaryFolder(), "home");
+  await holdfast({ home }, "status");
+  const keys = { appId: "4711", privateKey: pem, webhookSecret, baseUrl };
+  writeAppFile(home, keys, { mayReplace: false });
+  return home;
+}
+
+function checksOf({ stdout }: Called): Check[] {
+  const checks = JSON.parse(stdout) as Check[];
+  return checks.filter(({ check }) => check.startsWith("github"));
+}
+
+test("a home without an App says nothing of GitHub", async () => {
+  const home = join(temporaryFolder(), "home");
+  expect(checksOf(await holdfast({ home }, "doctor", "--json"))).toEqual([]);
+});
+
+test("an App that fits is good, and neither key nor secret is shown", async () => {
+  const home = await homeWithApp((await openGitHubApp()).api);
+  const called = await holdfast({ home, environment }, "doctor", "--json");
+  expect(called.exitCode).toBe(0);
+  expect(new Set(checksOf(called).map(({ status }) => status))).toEqual(new Set(["good"]));
+  for (const canary of [webhookSecret, "PRIVATE KEY", pem.slice(40, 80)]) {
+    expect(called.stdout + called.stderr).not.toContain(canary);
+  }
+});
+
+test("a fault on GitHub ends with 1 and says what to do", async () => {
+  const github = await openGitHubApp();
+  github.answers.set("/app/installations", { status: 200, body: [] });
+  const home = await homeWithApp(github.api);
+  const { exitCode, stdout } = await holdfast({ home, environment }, "doctor");
+  expect(exitCode).toBe(1);
+  expect(stdout).toContain("github installations: the App is installed nowhere");
+  expect(stdout).toContain("What to do: install it: https://github.example/apps/holdfast");
+});
+
+test("without a network it ends as with any other problem", async () => {
+  const home = await homeWithApp("http://127.0.0.1:9/api/v3");
+  chmodSync(appFileOf(home), 0o644);
+  const called = await holdfast({ home, environment }, "doctor", "--json");
+  expect(called.exitCode).toBe(1);
+  const faults = checksOf(called).filter(({ status }) => status === "problem");
+  expect(faults.map(({ check }) => check)).toEqual(["github key file", "github app"]);
+});
+
+test("a damaged file of keys is named", async () => {
+  const home = await homeWithApp("http://127.0.0.1:9/api/v3");
+  writeFileSync(appFileOf(home), pem);
+  const called = await holdfast({ home, environment }, "doctor", "--json");
+  expect(called.exitCode).toBe(1);
+  expect(checksOf(called)).toMatchObject([{ check: "github key file", status: "problem" }]);
+  expect(called.stdout).not.toContain("PRIVATE KEY");
+});
