@@ -1,6 +1,7 @@
 // Rows for tests of the ledger and what stands on it: repositories, conversations, mandates, their entries.
 // Holds no expectation.
 import { ensureConversation, saveRepository } from "../../app/ledger/conversations.ts";
+import type { DeliveryRow } from "../../app/ledger/deliveries.ts";
 import { addEntry, claimEntries, type Claim, type NewEntry } from "../../app/ledger/inbox.ts";
 import type { Ledger, Tx } from "../../app/ledger/ledger.ts";
 import { addMandate, type NewMandate } from "../../app/ledger/mandates.ts";
@@ -102,4 +103,9 @@ export async function claimOnly(ledger: Ledger): Promise<Claim> {
   const [claim] = claims;
   if (claim === undefined || claims.length > 1) throw new Error(`${claims.length} claims`);
   return claim;
+}
+
+/** Every delivery, in the order they came. */
+export function allDeliveries(ledger: Ledger): Promise<DeliveryRow[]> {
+  return ledger.read((sql) => sql.all<DeliveryRow>("SELECT * FROM delivery ORDER BY id"));
 }

@@ -12,12 +12,12 @@ import {
 } from "../../../app/forge/local-writing.ts";
 import { openLocalForge } from "../../../app/forge/local.ts";
 import { saveRepository } from "../../../app/ledger/conversations.ts";
-import { openDeliveries, type DeliveryRow } from "../../../app/ledger/deliveries.ts";
 import { listIssues, reactionsIn } from "../../../app/ledger/issues.ts";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { Failure } from "../../../policies/failure.ts";
 import { describeForge, type ForgeHarness } from "../../contract/forge.ts";
+import { allDeliveries } from "../../fakes/ledger.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
 
 const owner: Person = { id: "1", name: "ada", isBot: false };
@@ -127,12 +127,8 @@ async function begin(): Promise<Scene> {
   return { ledger, issue: { ...repository, number: 1 }, clock };
 }
 
-function deliveriesOf(ledger: Ledger): Promise<DeliveryRow[]> {
-  return ledger.read((sql) => openDeliveries(sql, Number.MAX_SAFE_INTEGER, 100));
-}
-
 async function payloadsOf(ledger: Ledger): Promise<unknown[]> {
-  return (await deliveriesOf(ledger)).map(({ payload }) => payload);
+  return (await allDeliveries(ledger)).map(({ payload }) => payload);
 }
 
 const told = { kind: "text", text: { ...repository, kind: "issue", id: "1" }, number: 1 };
@@ -140,7 +136,7 @@ const told = { kind: "text", text: { ...repository, kind: "issue", id: "1" }, nu
 describe("what people write", () => {
   test("an issue is stored with the delivery a webhook would have made, due at once", async () => {
     const { ledger } = await begin();
-    const [delivery] = await deliveriesOf(ledger);
+    const [delivery] = await allDeliveries(ledger);
     expect(delivery).toMatchObject({ connection: "local", payload: told, nextAt: startAt });
   });
 
@@ -161,7 +157,7 @@ describe("what people write", () => {
     expect(others).toEqual([first, first]);
     const again = { ...by, title: "A gap", body: "Close it.", requestKey: "k-issue" };
     expect(await openIssue(ledger, again)).toEqual({ ok: true, number: 1 });
-    expect(await deliveriesOf(ledger)).toHaveLength(2);
+    expect(await allDeliveries(ledger)).toHaveLength(2);
     expect(await openForge(ledger).listTexts(issue, 10)).toHaveLength(2);
     expect(await ledger.read((sql) => listIssues(sql, repositoryRowId, 10))).toHaveLength(1);
   });
@@ -177,7 +173,7 @@ describe("what people write", () => {
   test("issue and comment may have the same request key: they are different writes", async () => {
     const { ledger } = await begin();
     await writeComment(ledger, { ...by, number: 1, body: "hello", requestKey: "k-issue" });
-    expect(await deliveriesOf(ledger)).toHaveLength(2);
+    expect(await allDeliveries(ledger)).toHaveLength(2);
   });
 
   test.each([
@@ -197,7 +193,7 @@ describe("what people write", () => {
     ]) {
       expect(answer).toMatchObject({ ok: false, reason });
     }
-    expect(await deliveriesOf(ledger)).toHaveLength(1);
+    expect(await allDeliveries(ledger)).toHaveLength(1);
   });
 
   test("the longest text is taken, and a comment on what does not exist refused", async () => {
@@ -207,7 +203,7 @@ describe("what people write", () => {
     const lost = await writeComment(ledger, { ...comment, number: 7, requestKey: "k-2" });
     const wanted = "an issue or pull request that exists";
     expect(lost).toEqual({ ok: false, reason: "unknown-conversation", seen: "#7", wanted });
-    expect(await deliveriesOf(ledger)).toHaveLength(2);
+    expect(await allDeliveries(ledger)).toHaveLength(2);
   });
 });
 

@@ -1,12 +1,12 @@
 // The pages without JavaScript (spec 7.4): what they say, that nothing of anybody becomes markup, and
 // that a form writes once.
 import { describe, expect, test } from "vitest";
-import { openDeliveries } from "../../../app/ledger/deliveries.ts";
 import { addHold, record } from "../../../app/ledger/history.ts";
 import { latestComments, listIssues } from "../../../app/ledger/issues.ts";
 import { changeMandate } from "../../../app/ledger/mandates.ts";
 import { post } from "../../../app/ledger/outbox.ts";
 import { armWait } from "../../../app/ledger/waits.ts";
+import { allDeliveries } from "../../fakes/ledger.ts";
 import { addSampleMandate, openSampleIssue, openSite, startAt, type Site } from "./site.ts";
 
 const hostile = `</textarea></title><script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
@@ -171,7 +171,7 @@ describe("writing", () => {
     const places = answers.map((answer) => answer.headers.get("location"));
     expect(places).toEqual([places[0], places[0]]);
     expect(await commentsOf(site, number)).toHaveLength(1);
-    const deliveries = await site.ledger.read((sql) => openDeliveries(sql, startAt, 10));
+    const deliveries = await allDeliveries(site.ledger);
     expect(deliveries.map(({ payload }) => payload.kind)).toEqual(["text", "text"]);
   });
 
