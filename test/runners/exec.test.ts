@@ -59,6 +59,18 @@ describe("what comes back", () => {
     await expect(run("cat", { input: broken() })).rejects.toThrow("no more");
   });
 
+  test("a secret is read on descriptor 3, also by a child, and need not be", async () => {
+    const secret = "ghs_canary";
+    const told = await run(
+      "sh -c 'read -r line <&3; echo \"$line\"'; env; tr '\\0' ' ' < /proc/$$/cmdline",
+      {
+        secret,
+      },
+    );
+    expect(told.stdout.toString().split(secret)).toHaveLength(2);
+    expect(await run("exit 0", { secret })).toMatchObject({ exitCode: 0, ended: "exited" });
+  });
+
   test.each([
     ["a missing program", { argv: ["/no/such/program"] }],
     ["a missing folder", { cwd: "/no/such/folder" }],
