@@ -108,7 +108,12 @@ async function ledgerCheck(home: Home): Promise<Check> {
 function holderCheck({ holder }: Home): Check {
   if (holder === null) {
     const seen = "no process serves this home, so nothing moves on";
-    return { check: "server", status: "warning", seen, help: "run `holdfast local <repository>`" };
+    return {
+      check: "server",
+      status: "warning",
+      seen,
+      help: "run `holdfast local <repository>` or `holdfast start`",
+    };
   }
   if (holder.pid === 0) return good("server", "a process is starting or stopping");
   const { pid, since } = holder;

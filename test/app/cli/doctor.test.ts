@@ -1,6 +1,6 @@
 // `holdfast doctor` in a home with a GitHub App (spec 7.1): a real process, a small GitHub, exit codes and JSON.
 
-import { chmodSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { appFileOf, writeAppFile } from "../../../app/setup/app-file.ts";
@@ -65,4 +65,26 @@ test("a damaged file of keys is named", async () => {
   expect(called.exitCode).toBe(1);
   expect(checksOf(called)).toMatchObject([{ check: "github key file", status: "problem" }]);
   expect(called.stdout).not.toContain("PRIVATE KEY");
+});
+
+/** What the first column of the table about doctor names. */
+function explained(): string[] {
+  const file = new URL("../../../docs/operations.md", import.meta.url);
+  const section = readFileSync(file, "utf8").split("### What doctor looks at")[1] ?? "";
+  const rows = [...(section.split(/^#/m)[0] ?? "").matchAll(/^\| (`[^|]+)\|/gm)];
+  return rows.flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, term]) => term ?? ""),
+  );
+}
+
+test("docs/operations.md says what each line means", async () => {
+  const github = await openGitHubApp();
+  const home = await homeWithApp(github.api);
+  const { stdout } = await holdfast({ home, environment }, "doctor", "--json");
+  const names = (JSON.parse(stdout) as Check[]).map(({ check }) => check);
+  expect(names.length).toBeGreaterThan(12);
+  const terms = [...explained(), "invariants"];
+  expect(names.filter((name) => !terms.some((term) => `${name} `.startsWith(`${term} `)))).toEqual(
+    [],
+  );
 });

@@ -28,7 +28,7 @@ async function start(home: string, host: string, ...more: string[]): Promise<Run
     HOLDFAST_HOME: home,
     GHE_HOST: host,
     GHE_PROTOCOL: "http",
-    LOG_LEVEL: "trace",
+    LOG_LEVEL: "trace" as const,
   };
   const child = spawn(process.execPath, [program, ...asked, ...more], { cwd: "/", env });
   onTestFinished(() => void child.kill("SIGKILL"));
