@@ -1,9 +1,17 @@
-// The one HTTP server (spec 6.2, 7.4): routes, a cap on bodies, an end for slow clients, a clean
-// close. Knows nothing of what it serves: the guard says who may see it, the caller how a problem
-// looks.
+// The one HTTP server (spec 6.2, 7.4): routes, caps on bodies and connections, an end for slow
+// clients, a clean close. Knows nothing of what it serves: the guard says who may see it, the
+// caller how a problem looks.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { Failure } from "../policies/failure.ts";
+import {
+  openRoom,
+  takeBody,
+  type BodyLimits,
+  type BodyProblem,
+  type Exchange,
+  type Room,
+} from "./bodies.ts";
 
 export interface HttpRequest {
   /** HEAD is answered like GET, without the body. */
@@ -37,13 +45,18 @@ export interface Route {
   readonly access?: (request: HttpRequest) => HttpAnswer | null;
   /** In place of the server's cap. */
   readonly bodyBytesLimit?: number;
+  /** How long a body may take from its headers to its end; the server's own limit counts too. */
+  readonly bodyMsLimit?: number;
+  /** What is said where a body was not taken, in place of the server's words. */
+  readonly refuse?: (problem: BodyProblem) => HttpAnswer;
   readonly answer: (request: Matched) => HttpAnswer | Promise<HttpAnswer>;
 }
 
 /** What the server itself has to say. The error of a 500 is for the log alone. */
 export type HttpProblem =
+  | { readonly status: 404 }
   /** 503: more is being received at once than there is room for. */
-  | { readonly status: 404 | 408 | 413 | 503 }
+  | BodyProblem
   | { readonly status: 405; readonly allow: string }
   | { readonly status: 500; readonly error: unknown };
 
@@ -60,6 +73,10 @@ export interface ServeOptions {
   readonly bodyBytesLimit?: number;
   /** How long a client may take to send its headers, and its whole request. */
   readonly requestMsLimit?: number;
+  /** Beyond it the connection ends that has owed a whole request for longest. */
+  readonly connectionsLimit?: number;
+  /** What the bodies of all connections may weigh; beyond it the largest unfinished one gives way. */
+  readonly roomBytesLimit?: number;
 }
 
 export interface Serving {
@@ -71,31 +88,72 @@ export interface Serving {
 const bodyBytesDefault = 1024 * 1024;
 const requestMsDefault = 15_000;
 const closeGraceMs = 1_000;
-/** Far above what forges and browsers open; idle and slow ones end by the request's time limit. */
-const connectionsLimit = 4_096;
-/** Bodies that are being received, of all connections together. */
-const receivingBytesLimit = 64 * 1024 * 1024;
-/** What is too much is read this far, so that an honest client hears the answer; who goes on is cut off. */
-const drainBytesLimit = 4 * 1024 * 1024;
+const connectionsDefault = 1_024;
+const roomBytesDefault = 64 * 1024 * 1024;
+/** How much, and how long, is read and thrown away of a refused body, so that its sender hears why. */
+const partingBytesLimit = 1024 * 1024;
+const partingMsLimit = 1_000;
 /** A feed's reader that lets this much pile up is gone. */
 const unreadBytesLimit = 256 * 1024;
 
+interface Place {
+  readonly route: Route;
+  readonly parts: readonly string[];
+}
+
+/** What all requests of a server have in common. */
+interface Site {
+  readonly options: ServeOptions;
+  readonly places: readonly Place[];
+  readonly room: Room;
+  readonly feeds: Set<() => void>;
+  /** Connections that owe a whole request, the longest-owing first. */
+  readonly owing: Set<IncomingMessage["socket"]>;
+}
+
 /** Throws Failure `port-in-use`, or `cannot-listen` for any other reason. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const feeds = new Set<() => void>();
+  const site: Site = {
+    options,
+    places: options.routes.map((route) => ({ route, parts: route.path.split("/") })),
+    room: openRoom(options.roomBytesLimit ?? roomBytesDefault),
+    feeds: new Set(),
+    owing: new Set(),
+  };
   const requestMs = options.requestMsLimit ?? requestMsDefault;
-  const receiving = { bytes: 0 };
-  const server = createServer(
-    {
-      headersTimeout: requestMs,
-      requestTimeout: requestMs,
-      connectionsCheckingInterval: Math.ceil(requestMs / 10),
-    },
-    (request, response) => void answerOne(options, { request, response, feeds, receiving }),
-  );
-  server.maxConnections = connectionsLimit;
+  const server = createServer({
+    headersTimeout: requestMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: Math.ceil(requestMs / 10),
+  });
+  server.on("request", (request, response) => void answerOne(site, { request, response }));
+  // Without it, who asks before sending a body is told to go on before its headers were judged.
+  server.on("checkContinue", (request, response) => void answerOne(site, { request, response }));
+  limitConnections(server, site);
   await listen(server, options);
-  return { url: `http://${options.host}:${portOf(server)}`, close: () => close(server, feeds) };
+  return {
+    url: `http://${options.host}:${portOf(server)}`,
+    close: () => close(server, site.feeds),
+  };
+}
+
+/**
+ * Nobody keeps others out by opening connections and saying little: who has owed a request for longest goes first. An
+ * honest sender owes one for an instant, and one whose request is being answered owes none.
+ */
+function limitConnections(server: Server, { options, owing }: Site): void {
+  const limit = options.connectionsLimit ?? connectionsDefault;
+  let count = 0;
+  server.on("connection", (socket) => {
+    count += 1;
+    owing.add(socket);
+    socket.once("close", () => {
+      count -= 1;
+      owing.delete(socket);
+    });
+    const [longest] = owing;
+    if (count > limit) longest?.destroy();
+  });
 }
 
 function listen(server: Server, { port, host }: ServeOptions): Promise<void> {
@@ -123,47 +181,57 @@ function close(server: Server, feeds: ReadonlySet<() => void>): Promise<void> {
   });
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly feeds: Set<() => void>;
-  readonly receiving: Receiving;
-}
-
-/** What of bodies is in memory now. */
-interface Receiving {
-  bytes: number;
-}
-
-async function answerOne(options: ServeOptions, exchange: Exchange): Promise<void> {
+async function answerOne(site: Site, exchange: Exchange): Promise<void> {
   let answer: HttpAnswer;
   try {
-    answer = await answerFor(options, exchange);
+    answer = await answerFor(site, exchange);
   } catch (error) {
-    answer = options.problem({ status: 500, error });
+    answer = site.options.problem({ status: 500, error });
   }
-  if (!exchange.response.destroyed) send(options, exchange, answer);
+  if (!exchange.response.destroyed) send(site, exchange, answer);
 }
 
-async function answerFor(options: ServeOptions, exchange: Exchange): Promise<HttpAnswer> {
+async function answerFor(site: Site, exchange: Exchange): Promise<HttpAnswer> {
+  const { options, owing } = site;
   const request = requestOf(exchange.request);
   if (request === null) return options.problem({ status: 405, allow: "GET, HEAD, POST" });
-  const found = options.routes.flatMap((route) => {
-    const names = match(route.path, request.path);
-    return names === null ? [] : [{ route, names }];
-  });
+  const found = findPlaces(site.places, request.path);
   const here = found.find(({ route }) => route.method === request.method);
-  const refused = (here?.route.access ?? options.guard)?.(request) ?? null;
-  if (refused !== null) return refused;
+  const denied = (here?.route.access ?? options.guard)?.(request) ?? null;
+  if (denied !== null) return denied;
   if (found.length === 0) return options.problem({ status: 404 });
   if (here === undefined) {
     const allow = found.map(({ route }) => (route.method === "GET" ? "GET, HEAD" : "POST"));
     return options.problem({ status: 405, allow: allow.join(", ") });
   }
-  const limit = here.route.bodyBytesLimit ?? options.bodyBytesLimit ?? bodyBytesDefault;
-  const body = await bodyOf(exchange, limit);
-  if (!Buffer.isBuffer(body)) return options.problem(body);
-  return here.route.answer({ ...request, names: here.names, body });
+  const { route, names } = here;
+  const taken = await takeBody(exchange, limitsOf(options, route), site.room);
+  if ("status" in taken) return (route.refuse ?? options.problem)(taken);
+  owing.delete(exchange.request.socket);
+  try {
+    return await route.answer({ ...request, names, body: taken.bytes });
+  } finally {
+    taken.release();
+  }
+}
+
+interface Found extends Place {
+  readonly names: Readonly<Record<string, string>>;
+}
+
+function findPlaces(places: readonly Place[], path: string): Found[] {
+  const given = path.split("/");
+  return places.flatMap((place) => {
+    const names = match(place.parts, given);
+    return names === null ? [] : [{ ...place, names }];
+  });
+}
+
+/** A request to read has no body worth keeping. */
+function limitsOf(options: ServeOptions, route: Route): BodyLimits {
+  const cap = route.bodyBytesLimit ?? options.bodyBytesLimit ?? bodyBytesDefault;
+  const msLimit = route.bodyMsLimit ?? options.requestMsLimit ?? requestMsDefault;
+  return { bytesLimit: route.method === "GET" ? 0 : cap, msLimit };
 }
 
 /** Null for a method that is not answered at all. */
@@ -182,9 +250,7 @@ function requestOf({ method, url, headers }: IncomingMessage): HttpRequest | nul
 }
 
 /** The named segments of a path that fits the pattern, else null. */
-function match(pattern: string, path: string): Record<string, string> | null {
-  const wanted = pattern.split("/");
-  const given = path.split("/");
+function match(wanted: readonly string[], given: readonly string[]): Found["names"] | null {
   if (wanted.length !== given.length) return null;
   const names: Record<string, string> = {};
   for (const [index, part] of wanted.entries()) {
@@ -195,47 +261,41 @@ function match(pattern: string, path: string): Record<string, string> | null {
   return names;
 }
 
-/** The whole body, or what is wrong with it. What is announced as far too large is not read at all. */
-async function bodyOf(exchange: Exchange, limit: number): Promise<Buffer | HttpProblem> {
-  const { request, receiving } = exchange;
-  const mostRead = Math.max(limit, drainBytesLimit);
-  if (Number(request.headers["content-length"] ?? 0) > mostRead) return { status: 413 };
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let kept = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > mostRead) break;
-      if (length > limit) continue;
-      if (receiving.bytes + chunk.length > receivingBytesLimit) return { status: 503 };
-      receiving.bytes += chunk.length;
-      kept += chunk.length;
-      chunks.push(chunk);
-    }
-  } catch {
-    return { status: 408 };
-  } finally {
-    receiving.bytes -= kept;
-  }
-  return length > limit ? { status: 413 } : Buffer.concat(chunks, length);
-}
-
-function send(options: ServeOptions, exchange: Exchange, answer: HttpAnswer): void {
+function send(site: Site, exchange: Exchange, answer: HttpAnswer): void {
   const { request, response } = exchange;
-  const { body } = answer;
+  const body = request.method === "HEAD" ? "" : answer.body;
   response.statusCode = answer.status;
-  for (const [name, value] of Object.entries({ ...options.headers, ...answer.headers })) {
+  for (const [name, value] of Object.entries({ ...site.options.headers, ...answer.headers })) {
     response.setHeader(name, value);
   }
-  // What was not read to its end cannot be told from the next request.
-  if (!request.complete) response.setHeader("connection", "close");
-  if (typeof body !== "function") response.end(request.method === "HEAD" ? undefined : body);
-  else if (request.method === "HEAD") response.end();
-  else feed(exchange, body);
+  if (typeof body === "function") return feed(response, body, site.feeds);
+  if (!request.complete) return part(exchange, body);
+  response.end(body);
+  site.owing.delete(request.socket);
+  if (!request.socket.destroyed) site.owing.add(request.socket);
 }
 
-function feed({ response, feeds }: Exchange, begin: Feed): void {
+/**
+ * Answers what was not read to its end: the rest cannot be told from a next request, so the connection ends. It is
+ * heard for a moment longer, since bytes that meet a closed socket make the sender's system drop the answer.
+ */
+function part({ request, response }: Exchange, body: string | Buffer): void {
+  const { socket } = request;
+  response.setHeader("connection", "close");
+  response.setHeader("content-length", Buffer.byteLength(body));
+  response.write(body);
+  socket.end();
+  let heard = 0;
+  request.on("data", (chunk: Buffer) => {
+    heard += chunk.length;
+    if (heard > partingBytesLimit) socket.destroy();
+  });
+  request.once("end", () => socket.destroySoon());
+  const timer = setTimeout(() => socket.destroy(), partingMsLimit);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+function feed(response: Exchange["response"], begin: Feed, feeds: Set<() => void>): void {
   response.setHeader("connection", "close");
   response.flushHeaders();
   const stop = begin((text) => {

@@ -1,8 +1,9 @@
 // Receiving a webhook (spec 6.2): headers first, then the signature over the raw body, then one committed row, and only
 // then the answer. Nothing is parsed and no forge is asked; nothing of what was sent is ever logged or sent back.
 
-import { minuteMs } from "../../policies/durations.ts";
+import { minuteMs, secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
+import type { BodyProblem } from "../bodies.ts";
 import type { Announced, Webhooks } from "../forge/webhooks.ts";
 import type { HttpAnswer, HttpRequest, Matched, Route } from "../http.ts";
 import { storeDelivery } from "../ledger/deliveries.ts";
@@ -11,6 +12,8 @@ import type { Log } from "../log.ts";
 
 /** GitHub sends no event that is larger. */
 const bodyBytesLimit = 25 * 1024 * 1024;
+/** Nobody hears a later answer: GitHub gives up at 10 s, Forgejo at 5 s. */
+const bodyMsLimit = 10 * secondMs;
 /** Deliveries that wait for their commit at the same time; beyond it the forge is asked to come again. */
 const waitingLimitDefault = 1_024;
 
@@ -20,6 +23,8 @@ export type Received =
   | "unwanted"
   | "unannounced"
   | "wrong-signature"
+  | "too-slow"
+  | "too-large"
   | "too-many"
   | "ledger-unwritable";
 
@@ -60,12 +65,17 @@ export function receiveWebhooks(webhooks: Webhooks, options: ReceiveOptions): Re
     if (announced === null) return note("unannounced");
     if (!webhooks.isSigned(announced, request.body)) return note("wrong-signature");
     if (!webhooks.isWanted(announced.event)) return note("unwanted");
+    if (waiting >= waitingLimit) return note("too-many");
     waiting += 1;
     try {
       return note(await store(announced, request.body));
     } finally {
       waiting -= 1;
     }
+  }
+
+  function refuse({ status }: BodyProblem): HttpAnswer {
+    return note(untaken[status]);
   }
 
   async function store({ guid, event }: Announced, raw: Buffer): Promise<Received> {
@@ -80,8 +90,17 @@ export function receiveWebhooks(webhooks: Webhooks, options: ReceiveOptions): Re
   }
 
   const { path } = webhooks;
-  return { route: { method: "POST", path, access, bodyBytesLimit, answer }, counts };
+  const limits = { bodyBytesLimit, bodyMsLimit };
+  return { route: { method: "POST", path, access, ...limits, refuse, answer }, counts };
 }
+
+const untaken = { 408: "too-slow", 413: "too-large", 503: "too-many" } as const;
+
+/** Who proves nothing keeps no connection. */
+const extraHeaders: Readonly<Record<number, Record<string, string>>> = {
+  401: { connection: "close" },
+  503: { "retry-after": "10" },
+};
 
 const outcomes: Readonly<Record<Received, { isTrouble: boolean; answer: HttpAnswer }>> = {
   stored: { isTrouble: false, answer: words(202, "stored") },
@@ -89,13 +108,15 @@ const outcomes: Readonly<Record<Received, { isTrouble: boolean; answer: HttpAnsw
   unwanted: { isTrouble: false, answer: words(202, "nothing to us") },
   unannounced: { isTrouble: true, answer: words(401, "this is no signed delivery") },
   "wrong-signature": { isTrouble: true, answer: words(401, "the signature does not fit") },
+  "too-slow": { isTrouble: true, answer: words(408, "it did not arrive in time") },
+  "too-large": { isTrouble: true, answer: words(413, "no delivery is that large") },
   "too-many": { isTrouble: true, answer: words(503, "too many at once, please send it again") },
   "ledger-unwritable": { isTrouble: true, answer: words(503, "it cannot be stored now") },
 };
 
 function words(status: number, body: string): HttpAnswer {
-  const headers = { "content-type": "text/plain; charset=utf-8" };
-  return { status, headers: status === 503 ? { ...headers, "retry-after": "10" } : headers, body };
+  const headers = { "content-type": "text/plain; charset=utf-8", ...extraHeaders[status] };
+  return { status, headers, body };
 }
 
 function noCounts(): Record<Received, number> {
@@ -105,6 +126,8 @@ function noCounts(): Record<Received, number> {
     unwanted: 0,
     unannounced: 0,
     "wrong-signature": 0,
+    "too-slow": 0,
+    "too-large": 0,
     "too-many": 0,
     "ledger-unwritable": 0,
   };

@@ -13,6 +13,8 @@ const echo: Route = {
   }),
 };
 
+const refused = { status: 403, body: "no" };
+
 async function open(options: Partial<ServeOptions> = {}): Promise<Serving> {
   const serving = await serve({
     port: 0,
@@ -27,14 +29,23 @@ async function open(options: Partial<ServeOptions> = {}): Promise<Serving> {
 
 /** What a client that writes these bytes and no more is told before the connection ends. */
 function say(serving: Serving, bytes: string): Promise<string> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const socket = connect(Number(new URL(serving.url).port), "127.0.0.1");
     let heard = "";
     socket.on("data", (chunk) => (heard += chunk.toString()));
-    socket.on("error", reject);
+    // A reset is one way to end it.
+    socket.on("error", () => {});
     socket.on("close", () => resolve(heard));
     socket.write(bytes);
   });
+}
+
+/** Asks again until there is an answer. */
+async function until<T>(ask: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== null) return answer;
+  }
 }
 
 test("a route gets its names, query and body", async () => {
@@ -66,6 +77,118 @@ test("a body over the cap is refused, whether its length is told or not", async 
   const stream = new Blob([body]).stream();
   const untold = await fetch(`${url}/echo/a`, { method: "POST", body: stream, duplex: "half" });
   expect([told.status, untold.status]).toEqual([413, 413]);
+});
+
+test("a body that is told to be too long is refused with none of it read", async () => {
+  const serving = await open({ bodyBytesLimit: 100 });
+  const head = "POST /echo/a HTTP/1.1\r\nhost: a\r\ncontent-length: 101\r\n\r\n";
+  expect(await say(serving, head)).toMatch(/^HTTP\/1.1 413 /);
+});
+
+test("who asks before sending a body is told to go on only where it may", async () => {
+  const careful: Route = { ...echo, access: ({ header }) => (header("key") ? null : refused) };
+  const serving = await open({ routes: [careful] });
+  const head = "POST /echo/a HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\nexpect: 100-continue\r\n";
+  expect(await say(serving, `${head}\r\n`)).toMatch(/^HTTP\/1.1 403 /);
+  const heard = await say(serving, `${head}connection: close\r\nkey: 1\r\n\r\nx`);
+  expect(heard).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 /);
+});
+
+test("a request to read brings no body", async () => {
+  const page: Route = { method: "GET", path: "/", answer: () => ({ status: 200, body: "page" }) };
+  const serving = await open({ routes: [page] });
+  const head = "GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n";
+  expect(await say(serving, `${head}\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+  expect(await say(serving, `${head}content-length: 1\r\n\r\nx`)).toMatch(/^HTTP\/1.1 413 /);
+});
+
+test("a route may have its own access, cap, time and words for a body", async () => {
+  const strict: Route = {
+    ...echo,
+    access: () => null,
+    bodyBytesLimit: 3,
+    bodyMsLimit: 50,
+    refuse: ({ status }) => ({ status, body: `own ${status}` }),
+  };
+  const serving = await open({ routes: [strict], guard: () => refused });
+  const head = "POST /echo/a HTTP/1.1\r\nhost: a\r\nconnection: close\r\n";
+  expect(await say(serving, `${head}content-length: 3\r\n\r\nabc`)).toMatch(/ 200 [^]*a {2}abc$/);
+  expect(await say(serving, `${head}content-length: 4\r\n\r\n`)).toMatch(/ 413 [^]*own 413$/);
+  expect(await say(serving, `${head}content-length: 3\r\n\r\n`)).toMatch(/ 408 [^]*own 408$/);
+});
+
+test("a body that comes byte by byte comes whole", async () => {
+  const { url } = await open();
+  const word = "0123456789".repeat(20);
+  const bytes = ReadableStream.from(Array.from(word, (letter) => Buffer.from(letter)));
+  const answer = await fetch(`${url}/echo/a`, { method: "POST", body: bytes, duplex: "half" });
+  expect(await answer.text()).toBe(`a  ${word}`);
+});
+
+test("where bodies weigh too much together the largest gives way, not the next", async () => {
+  const serving = await open({ roomBytesLimit: 1_000 });
+  const head =
+    "POST /echo/a HTTP/1.1\r\nhost: a\r\nconnection: close\r\ncontent-length: 900\r\n\r\n";
+  const greedy = say(serving, head + "x".repeat(800));
+  const answer = await until(async () => {
+    const all = ["a", "b"].map((body) =>
+      fetch(`${serving.url}/echo/a`, { method: "POST", body: body.repeat(300) }),
+    );
+    const statuses = await Promise.all(all.map(async (one) => (await one).status));
+    expect(statuses).toEqual([200, 200]);
+    return Promise.race([greedy, Promise.resolve(null)]);
+  });
+  expect(answer).toMatch(/^HTTP\/1.1 503 /);
+});
+
+test("a body weighs until it is answered", async () => {
+  const held = Promise.withResolvers<void>();
+  const slow: Route = {
+    ...echo,
+    answer: async () => {
+      await held.promise;
+      return { status: 200, body: "" };
+    },
+  };
+  const { url } = await open({ roomBytesLimit: 1_000, routes: [slow] });
+  const all = [1, 2, 3].map(() =>
+    fetch(`${url}/echo/a`, { method: "POST", body: "x".repeat(400) }),
+  );
+  expect((await Promise.race(all)).status).toBe(503);
+  held.resolve();
+  const statuses = await Promise.all(all.map(async (one) => (await one).status));
+  expect(statuses.sort((one, other) => one - other)).toEqual([200, 200, 503]);
+  expect((await fetch(`${url}/echo/a`, { method: "POST", body: "x".repeat(900) })).status).toBe(
+    200,
+  );
+});
+
+test("connections that say nothing whole do not keep others out", async () => {
+  const serving = await open({ connectionsLimit: 10 });
+  const starts = Array.from({ length: 30 }, () =>
+    say(serving, "POST /echo/a HTTP/1.1\r\nhost: a\r\n"),
+  );
+  const answer = await fetch(`${serving.url}/echo/a`, { method: "POST", body: "b" });
+  expect(await answer.text()).toBe("a  b");
+  // The first twenty had to go long before their time was up.
+  expect(await Promise.all(starts.slice(0, 20))).toEqual(Array.from({ length: 20 }, () => ""));
+});
+
+test("who is waiting for an answer is never ended for a newcomer", async () => {
+  const held = Promise.withResolvers<void>();
+  const slow: Route = {
+    ...echo,
+    answer: async () => {
+      await held.promise;
+      return { status: 200, body: "late" };
+    },
+  };
+  const serving = await open({ connectionsLimit: 3, routes: [slow] });
+  const first = fetch(`${serving.url}/echo/a`, { method: "POST", body: "b" });
+  for (const _ of Array(10)) void say(serving, "POST /echo/a HTTP/1.1\r\n");
+  await say(serving, "POST /echo/a HTTP/1.1\r\n\r\n");
+  held.resolve();
+  expect(await (await first).text()).toBe("late");
 });
 
 test("a body of exactly the cap is taken", async () => {
