@@ -16,8 +16,9 @@ import { schemaVersion } from "../ledger/sqlite/migrations.ts";
 import { indent, jsonOf, printable, said, troubleOf, type Ending } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
 import { appChecks } from "../setup/app-checks.ts";
-import { appFileOf, readAppFile, type AppKeys } from "../setup/app-file.ts";
-import { good, type Check } from "../setup/check.ts";
+import { appFileOf } from "../setup/app-file.ts";
+import { readAppKeys, type AppKeysDecision } from "../setup/app-keys.ts";
+import { good, problem, type Check } from "../setup/check.ts";
 import { connectionChecks, reachChecks } from "../setup/connection-checks.ts";
 import { readManifest } from "./manifest.ts";
 import { seePolicy, withRunner, type PolicySeen } from "./policy-seen.ts";
@@ -83,17 +84,28 @@ async function homeChecks(settings: Settings): Promise<Check[]> {
   }
 }
 
-/** Nothing where no App was set up: then GitHub is not wanted. */
+/** Nothing where no App is set up: then GitHub is not wanted. */
 async function githubChecks({ home }: Settings): Promise<Check[]> {
-  let keys: AppKeys | null;
+  const check = "github key";
+  let decision: AppKeysDecision;
   try {
-    keys = readAppFile(home);
+    decision = readAppKeys(home, process.env);
   } catch (error) {
-    return [trouble("github key file", error)];
+    return [trouble(check, error)];
   }
-  if (keys === null) return [];
-  const url = process.env["HOLDFAST_URL"] ?? null;
-  return appChecks({ keys, url, keyFiles: [appFileOf(home)], now: Date.now });
+  if (!decision.ok) {
+    const help = "set what is named, or run `holdfast setup github`";
+    return decision.problems.map((seen) => problem(check, seen, help));
+  }
+  if (decision.keys === null) return [];
+  const { HOLDFAST_URL: url = "", PRIVATE_KEY_PATH: keyFile = "" } = process.env;
+  const keyFiles = [appFileOf(home), keyFile].filter((file) => file !== "");
+  return appChecks({
+    keys: decision.keys,
+    url: url === "" ? null : url,
+    keyFiles,
+    now: Date.now,
+  });
 }
 
 async function ledgerCheck(home: Home): Promise<Check> {

@@ -58,12 +58,26 @@ test("without a network it ends as with any other problem", async () => {
   expect(faults.map(({ check }) => check)).toEqual(["github key file", "github app"]);
 });
 
+test("an App from the environment is looked at as well", async () => {
+  const github = await openGitHubApp();
+  const home = join(temporaryFolder(), "home");
+  const app = { APP_ID: "4711", PRIVATE_KEY: pem.replaceAll("\n", "\\n") };
+  const server = { GHE_HOST: github.host, GHE_PROTOCOL: "http" };
+  const some = { ...environment, ...app, ...server };
+  const part = checksOf(await holdfast({ home, environment: some }, "doctor", "--json"));
+  expect(part).toMatchObject([{ check: "github key", seen: "WEBHOOK_SECRET must be given" }]);
+  const all = { ...some, WEBHOOK_SECRET: webhookSecret };
+  const whole = checksOf(await holdfast({ home, environment: all }, "doctor", "--json"));
+  expect(whole.map(({ status }) => status)).toEqual(whole.map(() => "good"));
+  expect(whole.map(({ check }) => check)).toContain("github app");
+});
+
 test("a damaged file of keys is named", async () => {
   const home = await homeWithApp("http://127.0.0.1:9/api/v3");
   writeFileSync(appFileOf(home), pem);
   const called = await holdfast({ home, environment }, "doctor", "--json");
   expect(called.exitCode).toBe(1);
-  expect(checksOf(called)).toMatchObject([{ check: "github key file", status: "problem" }]);
+  expect(checksOf(called)).toMatchObject([{ check: "github key", status: "problem" }]);
   expect(called.stdout).not.toContain("PRIVATE KEY");
 });
 
