@@ -16,7 +16,7 @@ export interface GitHubPlace {
 const callMsLimit = 10 * secondMs;
 const pagesLimit = 10;
 const pageSize = 100;
-export const publicApi = "https://api.github.com";
+const publicApi = "https://api.github.com";
 
 /** `host` is the one of an Enterprise Server; null is github.com. */
 export function placeOf(host: string | null, protocol = "https"): GitHubPlace {
