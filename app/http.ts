@@ -288,7 +288,8 @@ function part({ request, response }: Exchange, body: string | Buffer): void {
   let heard = 0;
   request.on("data", (chunk: Buffer) => {
     heard += chunk.length;
-    if (heard > partingBytesLimit) socket.destroy();
+    // Not a cut: a sender that has to wait reads what it is told.
+    if (heard > partingBytesLimit) request.pause();
   });
   request.once("end", () => socket.destroySoon());
   const timer = setTimeout(() => socket.destroy(), partingMsLimit);

@@ -1,40 +1,16 @@
 // Receiving webhooks (spec 6.2; I4), over HTTP on a ledger on disk.
-import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import type { Webhooks } from "../../../app/forge/webhooks.ts";
 import { serve } from "../../../app/http.ts";
 import { receiveWebhooks, type ReceiveOptions } from "../../../app/intake/receive.ts";
 import { unreadDeliveries } from "../../../app/ledger/deliveries.ts";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { Failure } from "../../../policies/failure.ts";
-
-const secret = "It's a Secret to Everybody";
-
-function sign(body: string | Buffer): string {
-  return `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-}
-
-/** A forge that signs with HMAC-SHA256, as most do. */
-const webhooks: Webhooks = {
-  connection: "github",
-  path: "/hook",
-  announced: (header) => {
-    const [guid, event, signature] = [header("x-guid"), header("x-event"), header("x-signature")];
-    if (guid === undefined || event === undefined || signature === undefined) return null;
-    return { guid, event, signature };
-  },
-  isSigned: ({ signature }, body) => {
-    const [one, two] = [Buffer.from(signature), Buffer.from(sign(body))];
-    return one.length === two.length && timingSafeEqual(one, two);
-  },
-  isWanted: (event) => event !== "star",
-  read: async () => [],
-};
+import { deliveryHeaders, sign, webhooks } from "../../fakes/webhooks.ts";
 
 interface Server {
   readonly url: string;
@@ -62,14 +38,17 @@ async function open(change: Partial<ReceiveOptions> = {}): Promise<Server> {
     await ledger.close();
     rmSync(folder, { recursive: true });
   });
-  return { url: `${serving.url}/hook`, ledger, logged, counts: receiver.counts };
+  return { url: serving.url + webhooks.path, ledger, logged, counts: receiver.counts };
 }
 
 function post(
   { url }: Server,
-  { body = "{}", guid = randomUUID(), event = "issues", signature = sign(body) } = {},
+  {
+    body = "{}",
+    ...delivery
+  }: { body?: string; guid?: string; event?: string; signature?: string } = {},
 ): Promise<number> {
-  const headers = { "x-guid": guid, "x-event": event, "x-signature": signature };
+  const headers = deliveryHeaders(body, delivery);
   return fetch(url, { method: "POST", headers, body }).then(({ status }) => status);
 }
 
@@ -112,32 +91,51 @@ test.each([
   expect(await stored(server)).toEqual([]);
 });
 
-test("without the headers of a delivery the body is not even read", async () => {
-  const server = await open();
-  const port = Number(new URL(server.url).port);
-  const heard = await new Promise<string>((resolve) => {
-    const socket = connect(port, "127.0.0.1");
+/** What is answered to headers alone, before the connection ends. */
+function ask(server: Server, headers: Record<string, string>): Promise<string> {
+  const lines = Object.entries({ host: "a", ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     let text = "";
     socket.on("data", (chunk) => (text += chunk.toString()));
     socket.on("close", () => resolve(text));
-    socket.write("POST /hook HTTP/1.1\r\nhost: a\r\ncontent-length: 200000000\r\n\r\n");
+    socket.write(`POST ${webhooks.path} HTTP/1.1\r\n${lines.join("")}\r\n`);
   });
-  expect(heard).toMatch(/^HTTP\/1.1 401 /);
-  expect(heard).toMatch(/connection: close/i);
+}
+
+test.each(["x-github-delivery", "x-github-event", "x-hub-signature-256"])(
+  "without %s the body is not even read, and the connection ends",
+  async (missing) => {
+    const server = await open();
+    const { [missing]: _, ...headers } = deliveryHeaders("{}");
+    const heard = await ask(server, { ...headers, "content-length": "200000000" });
+    expect(heard).toMatch(/^HTTP\/1.1 401 /);
+    expect(heard).toMatch(/connection: close/i);
+    expect(server.counts).toMatchObject({ unannounced: 1 });
+  },
+);
+
+test("what is larger than the forge ever sends is refused unread, and cut where its length is untold", async () => {
+  const server = await open();
+  const heard = await ask(server, { ...deliveryHeaders("{}"), "content-length": "26214401" });
+  expect(heard).toMatch(/^HTTP\/1.1 413 /);
+  const body = new Blob([Buffer.alloc(26_214_401)]).stream();
+  const headers = deliveryHeaders("{}");
+  const untold = await fetch(server.url, { method: "POST", headers, body, duplex: "half" });
+  expect([untold.status, await untold.text()]).toEqual([413, "no delivery is that large"]);
+  expect(server.counts).toMatchObject({ "too-large": 2 });
 });
 
-test("what is larger than the forge ever sends is refused unread", async () => {
+test("a signed delivery is taken whatever type its content is said to have", async () => {
   const server = await open();
-  const port = Number(new URL(server.url).port);
-  const heard = await new Promise<string>((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    socket.on("data", (chunk) => resolve(chunk.toString()));
-    const headers = "x-guid: g\r\nx-event: issues\r\nx-signature: s";
-    socket.write(
-      `POST /hook HTTP/1.1\r\nhost: a\r\n${headers}\r\ncontent-length: 26214401\r\n\r\n`,
-    );
-  });
-  expect(heard).toMatch(/^HTTP\/1.1 413 /);
+  const headers = {
+    ...deliveryHeaders("a=b"),
+    "content-type": "application/x-www-form-urlencoded",
+  };
+  expect((await fetch(server.url, { method: "POST", headers, body: "a=b" })).status).toBe(202);
+  expect(await stored(server)).toHaveLength(1);
 });
 
 test("I4: one GUID is one row, also when it comes a hundred times at once", async () => {
