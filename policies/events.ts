@@ -34,7 +34,13 @@ export interface NudgeEvent extends EventRepository {
 
 export type ForgeEvent =
   /** A new text that may hold commands. */
-  | { readonly kind: "text"; readonly text: EventText; readonly number: number }
+  | {
+      readonly kind: "text";
+      readonly text: EventText;
+      readonly number: number;
+      /** SHA-256 of the body as the event told it, where it did: another one now means that it was edited since. */
+      readonly bodyHash?: string;
+    }
   /** A text was changed; nothing runs because of it (1.4). */
   | { readonly kind: "edited"; readonly text: EventText; readonly number: number }
   /** A text was deleted; it cancels nothing and is noted (1.4). */

@@ -39,8 +39,9 @@ async function acceptOne(host: Host, delivery: DeliveryRow): Promise<void> {
   const event = delivery.payload;
   switch (event.kind) {
     case "text":
+      return acceptText(host, delivery, { ...event, isEdit: false });
     case "edited":
-      return acceptText(host, delivery, { text: event.text, isEdit: event.kind === "edited" });
+      return acceptText(host, delivery, { ...event, isEdit: true });
     case "operator":
       return acceptOperator(host, delivery, event);
     case "deleted":

@@ -61,7 +61,7 @@ export interface Accepted {
 export async function acceptText(
   host: Host,
   delivery: DeliveryRow,
-  event: { text: EventText; isEdit: boolean },
+  event: { text: EventText; isEdit: boolean; bodyHash?: string | undefined },
 ): Promise<void> {
   const forge = forgeOf(host, event.text.connection);
   const text = await forge.readText(event.text);
@@ -82,8 +82,13 @@ export async function acceptText(
     number: text.number,
     text: { kind, id, url: text.url, body: text.body },
     author: text.author,
-    isEdit: event.isEdit || text.isEdited,
+    isEdit: event.isEdit || isChanged(text, event.bodyHash),
   });
+}
+
+/** What the signed event told is the best witness; without one, the forge's own word counts. */
+function isChanged(text: ForgeText, bodyHash: string | undefined): boolean {
+  return bodyHash === undefined ? text.isEdited : hashOf(text.body) !== bodyHash;
 }
 
 /** The operator speaks on the machine itself: as an admin, in the conversation of the mandate (7.1). */

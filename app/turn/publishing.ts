@@ -79,8 +79,7 @@ async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
       email: forge.emailOf({ id: anchor.authorId, name: anchor.authorName }),
     },
     // On the pull request's own branch what was pinned is what must still be there.
-    publishedCommit:
-      mandate.publishedCommit ?? (pinnedHead?.mayPush === true ? pinnedHead.commit : null),
+    publishedCommit: pinnedHead?.mayPush === true ? pinnedHead.commit : mandate.publishedCommit,
     intendedCommit: mandate.intendedCommit,
     intend: (intendedCommit) =>
       commit(host, (tx) => changeMandate(tx, mandate.id, { intendedCommit })),

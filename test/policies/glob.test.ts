@@ -1,3 +1,4 @@
+// What globs match, as a table and against regular expressions.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { matchesGlob } from "../../policies/glob.ts";

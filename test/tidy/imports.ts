@@ -52,7 +52,9 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   "node:sqlite": ["app/ledger/"],
   "node:http": ["app/http.ts"],
   commander: ["app/cli/"],
-  pino: ["app/log.ts"],
+  pino: ["app/log.ts", "app/forge/github/app.ts"],
+  probot: ["app/forge/github/"],
+  "@octokit/rest": ["app/forge/github/"],
   yaml: ["policies/policy-file.ts", "app/settings.ts", "app/setup/manifest.ts"],
   "mdast-util-from-markdown": ["policies/", "app/web/"],
 };

@@ -1,0 +1,69 @@
+// Calls about one repository on GitHub (spec 6.1): by its id, at the name it has now, with a token of its own.
+
+import type { Octokit } from "@octokit/rest";
+import { Failure } from "../../../policies/failure.ts";
+import type { ForgeRepository, RepositoryRef } from "../forge.ts";
+import { octokit, read, write, type Caller } from "./calls.ts";
+import type { Places } from "./places.ts";
+
+/** A repository's name, for the routes that want it. */
+export interface Place {
+  readonly owner: string;
+  readonly repo: string;
+}
+
+export type Call<T> = (api: Octokit, place: Place) => Promise<{ readonly data: T }>;
+
+export interface Client {
+  /** Null where the repository, or what was asked of it, does not exist. Throws Failure. */
+  read<T>(ref: RepositoryRef, call: Call<T>): Promise<T | null>;
+  /** Throws Failure; `refused` where the repository does not exist. */
+  write<T>(ref: RepositoryRef, call: Call<T>): Promise<T>;
+  gitToken(ref: RepositoryRef, use: "read" | "write"): Promise<string>;
+  /** For what is the same everywhere; asks as nobody before the first installation. */
+  anyApi(): Promise<Octokit>;
+}
+
+export function openClient(caller: Caller, places: Places): Client {
+  return {
+    read: async (ref, call) => {
+      const repository = await places.find(ref.forgeId);
+      if (repository === null) return null;
+      const { account, forgeId } = repository;
+      return read(caller, { account, forgeId, use: "read" }, (api) =>
+        call(api, placeOf(repository)),
+      );
+    },
+    write: async (ref, call) => {
+      const repository = (await places.find(ref.forgeId)) ?? unreached();
+      const { account, forgeId } = repository;
+      try {
+        return await write(caller, { account, forgeId, use: "write" }, (api) =>
+          call(api, placeOf(repository)),
+        );
+      } catch (error) {
+        places.forget(forgeId);
+        throw error;
+      }
+    },
+    gitToken: async ({ forgeId }, use) => {
+      const account = (await places.accountOf(forgeId)) ?? unreached();
+      return caller.tokens.token({ account, forgeId, use: `git-${use}` });
+    },
+    anyApi: async () => {
+      const [account] = await places.installations();
+      if (account === undefined) return octokit(caller.baseUrl, null);
+      const token = await caller.tokens.token({ account, forgeId: null, use: "git-read" });
+      return octokit(caller.baseUrl, token);
+    },
+  };
+}
+
+function unreached(): never {
+  throw new Failure("refused", "never", { message: "no installation reaches this repository" });
+}
+
+function placeOf({ name }: ForgeRepository): Place {
+  const [owner = "", repo = ""] = name.split("/");
+  return { owner, repo };
+}

@@ -1,0 +1,95 @@
+// GitHub's answers as failures of the port (spec 6.3, 6.4): what is known of a call that did not succeed.
+// A message names the route and the status; bodies, headers and tokens never get into one (I11).
+
+import { secondMs } from "../../../policies/durations.ts";
+import { Failure } from "../../../policies/failure.ts";
+import { LimitedFailure } from "../forge.ts";
+
+/** What an HTTP error of Octokit looks like; a network error has no status. */
+interface HttpError {
+  readonly status: number;
+  readonly message: string;
+  readonly headers: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** GitHub asks for at least a minute where it names no time. */
+const limitMsDefault = 60 * secondMs;
+/** The statuses that say it was not applied and never will be. */
+const refusals = new Set([400, 403, 404, 405, 409, 410, 413, 422, 423, 451]);
+
+/** Null where what was asked for does not exist. Throws the failure of any other read that went wrong. */
+export function readFailure(error: unknown, what: { route: string; now: number }): null {
+  const http = httpError(error);
+  if (http === null) throw unavailable(what.route, error);
+  const limit = limitOf(http, what.now);
+  if (limit !== null) throw limited(what.route, limit);
+  if (http.status === 404 || http.status === 410 || http.status === 451) return null;
+  if (refusals.has(http.status)) throw refused(what.route, http.status);
+  throw unavailable(what.route, http.status);
+}
+
+/** Why a write did not succeed: refused, limited, not taken yet, or nobody knows. */
+export function writeFailure(error: unknown, what: { route: string; now: number }): Failure {
+  const http = httpError(error);
+  if (http === null) return unsure(what.route, error);
+  const limit = limitOf(http, what.now);
+  if (limit !== null) return limited(what.route, limit);
+  // Moved away, or the token is not taken: never applied, and another name or token may help.
+  if (http.status === 401 || (http.status >= 300 && http.status < 400)) {
+    return unavailable(what.route, http.status);
+  }
+  if (refusals.has(http.status)) return refused(what.route, http.status);
+  return unsure(what.route, http.status);
+}
+
+/** The status of Octokit's error; null for a network error, a timeout, and every bug of ours. */
+export function statusOf(error: unknown): number | null {
+  return httpError(error)?.status ?? null;
+}
+
+function httpError(error: unknown): HttpError | null {
+  if (!(error instanceof Error) || error.name !== "HttpError") return null;
+  const { status, message, response } = error as Error & {
+    readonly status: number;
+    readonly response?: { readonly headers?: HttpError["headers"] };
+  };
+  // Octokit gives the network's errors the status 500 and no response.
+  return response === undefined ? null : { status, message, headers: response.headers ?? {} };
+}
+
+/** Until when nothing more may be asked; null where this is no limit. */
+function limitOf({ status, headers, message }: HttpError, now: number): number | null {
+  if (status !== 403 && status !== 429) return null;
+  const retryAfter = Number(headers["retry-after"]);
+  if (retryAfter > 0) return now + retryAfter * secondMs;
+  const isUsedUp = String(headers["x-ratelimit-remaining"]) === "0";
+  const resetAt = Number(headers["x-ratelimit-reset"]) * secondMs;
+  if (isUsedUp && resetAt > now) return resetAt;
+  return status === 429 || isUsedUp || /rate limit|abuse/i.test(message)
+    ? now + limitMsDefault
+    : null;
+}
+
+function limited(route: string, until: number): LimitedFailure {
+  return new LimitedFailure(until, { message: `${route}: GitHub's limit is reached` });
+}
+
+function refused(route: string, status: number): Failure {
+  return new Failure("refused", "never", { message: `${route}: GitHub answered ${status}` });
+}
+
+function unavailable(route: string, why: unknown): Failure {
+  return new Failure("unavailable", "later", { message: `${route}: ${wordsOf(why)}` });
+}
+
+function unsure(route: string, why: unknown): Failure {
+  return new Failure("unsure", "later", { message: `${route}: ${wordsOf(why)}` });
+}
+
+/** A status, or the network's own word for its trouble. */
+function wordsOf(why: unknown): string {
+  if (typeof why === "number") return `GitHub answered ${why}`;
+  const { cause } = why instanceof Error ? why : {};
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";
+  return why instanceof Error && why.name === "TimeoutError" ? "no answer in time" : code;
+}
