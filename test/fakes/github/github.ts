@@ -41,6 +41,10 @@ import {
  *   comment editComment(world, comment, { by, body }) deleteComment react
  * acts/pulls.ts: openPull(world, { repository, by, head, from?, base?, title?, body?, isDraft? }) setDraft mergePull
  *   review editReview inlineComment editInlineComment deleteInlineComment
+ * acts/checks.ts: checkRun(world, { repository, app, commit, name, status?, conclusion? }) completeCheckRun setStatus
+ *   completeWorkflowRun setDeploymentStatus dispatch
+ * acts/releases.ts: createRelease(world, { repository, by, tag, name?, body?, isPrerelease?, isDraft? }) publishRelease
+ *   editRelease publishPackageVersion(world, { repository, by, name, version, type? })
  *
  * `world.app` has id, slug and bot; `world.privateKey` is its PEM; `world.customRoles` maps a role's name to a built-in
  * one. Rows (world.comments, world.issues, ...) may be read at any time; only acts/ change them.

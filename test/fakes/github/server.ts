@@ -11,8 +11,10 @@ import { serveGit } from "./git-backend.ts";
 import { Refused } from "./refused.ts";
 import { admit, findRenamed, findRepository, type Call, type Reply, type Route } from "./route.ts";
 import { appRoutes } from "./routes/app.ts";
+import { commitRoutes } from "./routes/commits.ts";
 import { issueRoutes } from "./routes/issues.ts";
 import { pullRoutes } from "./routes/pulls.ts";
+import { releaseRoutes } from "./routes/releases.ts";
 import { repositoryRoutes } from "./routes/repositories.ts";
 import type { Webhooks } from "./webhooks.ts";
 import { fullName, type World } from "./world.ts";
@@ -27,7 +29,14 @@ export interface Site {
   readonly violations: string[];
 }
 
-const routes = [...appRoutes, ...repositoryRoutes, ...issueRoutes, ...pullRoutes].map(compile);
+const routes = [
+  ...appRoutes,
+  ...repositoryRoutes,
+  ...issueRoutes,
+  ...pullRoutes,
+  ...commitRoutes,
+  ...releaseRoutes,
+].map(compile);
 const description = openDescription();
 
 interface Compiled {

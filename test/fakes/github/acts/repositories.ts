@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { openBareRepository, protect, type Files } from "../bare-repository.ts";
-import { instant } from "../shapes/accounts.ts";
+import { pushedCommitShape } from "../shapes/commits.ts";
 import { repositoryPage } from "../shapes/repositories.ts";
 import { fullName, type Account, type Repository, type World } from "../world.ts";
 import { followHeads, type Move } from "./heads.ts";
@@ -136,7 +136,7 @@ const zero = "0".repeat(40);
 function tellPush(world: World, repository: Repository, { by, ref, from, to }: Move): void {
   const compare = `${repositoryPage(world, repository)}/compare`;
   const pusher = { name: by.login, email: `${by.login}@users.noreply.github.com` };
-  const head = to === undefined ? null : commitShape(world, repository, to);
+  const head = to === undefined ? null : pushedCommitShape(world, repository, to);
   const parts = {
     ref,
     before: from ?? zero,
@@ -164,29 +164,6 @@ function tellPush(world: World, repository: Repository, { by, ref, from, to }: M
 
 function isAhead({ git }: Repository, from: string, to: string): boolean {
   return git.git(["merge-base", from, to]) === from;
-}
-
-function commitShape(
-  world: World,
-  repository: Repository,
-  commit: string,
-): Record<string, unknown> {
-  const line = repository.git.git(["log", "-1", "--format=%T%n%an%n%ae%n%at%n%s", commit]);
-  const [tree = "", name = "", email = "", at = "0", message = ""] = line.split("\n");
-  const person = { name, email, username: name };
-  return {
-    id: commit,
-    tree_id: tree,
-    distinct: true,
-    message,
-    timestamp: instant(Number(at) * 1000),
-    url: `${repositoryPage(world, repository)}/commit/${commit}`,
-    author: person,
-    committer: person,
-    added: [],
-    removed: [],
-    modified: [],
-  };
 }
 
 /** Pushes of Apps and tokens must not move it. */
