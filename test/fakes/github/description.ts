@@ -38,7 +38,7 @@ export interface Description {
 }
 
 /** Statuses that any operation may have without its description saying so. */
-const everywhere = new Set([301, 304, 307, 401, 403, 404, 410, 429, 500, 502, 503]);
+const everywhere = new Set([301, 304, 307, 401, 403, 404, 410, 422, 429, 500, 502, 503]);
 
 export function openDescription(): Description {
   const ajv = new Ajv({ strict: false, logger: false, coerceTypes: false });

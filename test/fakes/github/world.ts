@@ -291,12 +291,14 @@ const events = [
   "repository",
 ];
 
+/** One pair for all worlds of a process, as making one takes long. */
+const { privateKey, publicKey } = generateKeyPairSync("rsa", {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: "pkcs1", format: "pem" },
+  publicKeyEncoding: { type: "spki", format: "pem" },
+});
+
 export function createWorld(options: AppOptions): World {
-  const { privateKey, publicKey } = generateKeyPairSync("rsa", {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: "pkcs1", format: "pem" },
-    publicKeyEncoding: { type: "spki", format: "pem" },
-  });
   let lastId = 1000;
   let aheadMs = 0;
   const owner: Account = { id: 900, login: "app-owner", type: "User" };

@@ -120,7 +120,7 @@ function tellInstallation(world: World, installation: Installation, action: stri
   world.tell({ name: "installation", action, sender, repository: null, installation, parts });
 }
 
-function tellRepositories(
+export function tellRepositories(
   world: World,
   installation: Installation,
   { added, removed }: { added: readonly Repository[]; removed: readonly Repository[] },

@@ -1,5 +1,6 @@
 // Pull requests, their reviews and comments on lines (spec 8.4), by people, the App and other Apps.
 
+import type { TreeChange } from "../bare-repository.ts";
 import { inlineCommentShape, pullShape, reviewShape, simplePullShape } from "../shapes/pulls.ts";
 import {
   isPull,
@@ -12,7 +13,7 @@ import {
 } from "../world.ts";
 import { addIssue, newText, note, tellIssue, type Telling } from "./conversations.ts";
 import { setPullHead } from "./heads.ts";
-import { refsMoved } from "./repositories.ts";
+import { authorOf, refsMoved } from "./repositories.ts";
 
 export interface NewPull {
   readonly repository: Repository;
@@ -72,17 +73,14 @@ export function mergePull(world: World, issue: PullIssue, by: Account): string {
   const { git } = repository;
   const before = git.refs();
   const base = git.resolve(`refs/heads/${pull.baseRef}`) ?? pull.baseSha;
-  const changed = git.git(["diff", "--name-only", `${base}...${pull.headSha}`]).split("\n");
-  const files = changed.filter(Boolean).map((path) => [path, contentOf(issue, path)] as const);
-  const author = { name: by.login, email: `${by.login}@users.noreply.github.com` };
   const commit = git.commit({
-    files: Object.fromEntries(files),
+    ref: `refs/heads/${pull.baseRef}`,
     message: `Merge pull request #${number}: ${title}`,
-    author,
+    author: authorOf(by),
     parents: [base, pull.headSha],
+    changes: changesOf(repository, base, pull.headSha),
     at: world.now(),
   });
-  git.git(["update-ref", `refs/heads/${pull.baseRef}`, commit]);
   pull.mergedAt = issue.closedAt = issue.updatedAt = world.now();
   pull.mergedBy = issue.closedBy = by;
   pull.mergeCommit = commit;
@@ -92,10 +90,17 @@ export function mergePull(world: World, issue: PullIssue, by: Account): string {
   return commit;
 }
 
-function contentOf({ repository, pull }: PullIssue, path: string): string | null {
-  const { git } = repository;
-  const isThere = git.git(["ls-tree", pull.headSha, "--", path]) !== "";
-  return isThere ? `${git.git(["show", `${pull.headSha}:${path}`])}\n` : null;
+/** What the head changed since it left the base; a merge takes it as it is. */
+function changesOf({ git }: Repository, base: string, head: string): TreeChange[] {
+  const raw = git.git(["diff", "--raw", "--no-abbrev", "--no-renames", `${base}...${head}`]);
+  return raw
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const [facts = "", path = ""] = line.split("\t");
+      const [, mode = "", , blob = "", kind] = facts.split(" ");
+      return { path, mode, blob: kind === "D" ? null : blob };
+    });
 }
 
 export interface NewReview {
@@ -133,19 +138,13 @@ export interface NewInlineComment {
   readonly path?: string;
   readonly line?: number;
   readonly inReplyTo?: InlineComment;
+  readonly review?: Review;
 }
 
 /** GitHub makes an empty review around a comment that is in none. */
 export function inlineComment(world: World, options: NewInlineComment): InlineComment {
   const { issue, by, body, inReplyTo, path = "README.md", line = 1 } = options;
-  const around =
-    inReplyTo?.review ??
-    ({
-      ...newText(world, { issue, by, body: "" }),
-      state: "COMMENTED",
-      commit: issue.pull.headSha,
-    } satisfies Review);
-  if (inReplyTo === undefined) world.reviews.push(around);
+  const around = inReplyTo?.review ?? options.review ?? emptyReview(world, issue, by);
   const made: InlineComment = {
     ...newText(world, { issue, by, body }),
     review: around,
@@ -157,6 +156,13 @@ export function inlineComment(world: World, options: NewInlineComment): InlineCo
   world.inlineComments.push(made);
   note(world, { kind: "inline-comment", id: made.id, by, issue, body });
   tellInlineComment(world, made, { action: "created", by });
+  return made;
+}
+
+function emptyReview(world: World, issue: PullIssue, by: Account): Review {
+  const text = newText(world, { issue, by, body: "" });
+  const made: Review = { ...text, state: "COMMENTED", commit: issue.pull.headSha };
+  world.reviews.push(made);
   return made;
 }
 

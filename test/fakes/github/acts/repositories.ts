@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { openBareRepository, protect, type Files } from "../bare-repository.ts";
 import { pushedCommitShape } from "../shapes/commits.ts";
 import { repositoryPage } from "../shapes/repositories.ts";
-import { fullName, type Account, type Repository, type World } from "../world.ts";
+import { fullName, installationOf, type Account, type Repository, type World } from "../world.ts";
+import { tellRepositories } from "./accounts.ts";
 import { followHeads, type Move } from "./heads.ts";
 
 export interface NewRepository {
@@ -104,14 +105,17 @@ export function deleteBranch(
 function commitTo(world: World, push: Push): string {
   const { repository, by, branch, message = "change", from } = push;
   const { git, defaultBranch } = repository;
-  const at = world.now();
   const { files = { [`change-${world.nextId()}.txt`]: `${message}\n` } } = push;
   const parent = git.resolve(from ?? `refs/heads/${branch}`) ?? git.resolve(defaultBranch);
-  const author = { name: by.login, email: `${by.id}+${by.login}@users.noreply.github.com` };
   const parents = parent === null ? [] : [parent];
-  const commit = git.commit({ files, message, author, parents, at });
-  git.git(["update-ref", `refs/heads/${branch}`, commit]);
-  return commit;
+  const ref = `refs/heads/${branch}`;
+  const author = authorOf(by);
+  return git.commit({ ref, message, author, parents, changes: files, at: world.now() });
+}
+
+/** As GitHub knows its people in commits. */
+export function authorOf({ id, login }: Account): { name: string; email: string } {
+  return { name: login, email: `${id}+${login}@users.noreply.github.com` };
 }
 
 /** Tells what became of refs since `before`, and lets the heads of pull requests follow. */
@@ -163,7 +167,7 @@ function tellPush(world: World, repository: Repository, { by, ref, from, to }: M
 }
 
 function isAhead({ git }: Repository, from: string, to: string): boolean {
-  return git.git(["merge-base", from, to]) === from;
+  return git.ask(["merge-base", from, to]) === from;
 }
 
 /** Pushes of Apps and tokens must not move it. */
@@ -195,18 +199,22 @@ export function renameRepository(
   world.tell({ name: "repository", action: "renamed", sender: by, repository, parts });
 }
 
-/** To another account; it leaves the installation of the one before. */
+/** To another account; the installation there is told of it, and the one before that it lost something. */
 export function transferRepository(
   world: World,
   repository: Repository,
   { by, to }: RepositoryAct & { readonly to: Account },
 ): void {
   const from = repository.owner;
+  const before = installationOf(world, repository);
   repository.formerNames.add(fullName(repository));
   repository.owner = to;
   const kind = from.type === "Organization" ? "organization" : "user";
   const parts = { changes: { owner: { from: { [kind]: { id: from.id, login: from.login } } } } };
   world.tell({ name: "repository", action: "transferred", sender: by, repository, parts });
+  if (before === null) return;
+  before.repositories?.delete(repository);
+  tellRepositories(world, before, { added: [], removed: [repository] });
 }
 
 export function archiveRepository(

@@ -76,11 +76,8 @@ function listTags(call: Call): Reply {
 function commitOf(call: Call): string {
   const ref = param(call, "ref");
   const { git } = repositoryOf(call);
-  const commit = [`refs/heads/${ref}`, `refs/tags/${ref}`, ref].map((name) => git.resolve(name));
-  const found = commit.find((one) => one !== null);
-  if (found === undefined || found === null) {
-    throw new Refused(422, `No commit found for SHA: ${ref}`);
-  }
+  const found = git.resolve(ref);
+  if (found === null) throw new Refused(422, `No commit found for SHA: ${ref}`);
   return found;
 }
 

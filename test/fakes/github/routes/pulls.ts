@@ -94,7 +94,7 @@ function createPull(call: Call): Reply {
     const message = `A pull request already exists for ${label}.`;
     throw invalid("PullRequest", { field, message });
   }
-  if (from.git.git(["rev-list", "--count", `${baseSha}..${headSha}`]) === "0") {
+  if (from.git.ask(["rev-list", "--count", `${baseSha}..${headSha}`]) === "0") {
     const message = `No commits between ${base} and ${head}`;
     throw invalid("PullRequest", { field, message });
   }
@@ -162,7 +162,16 @@ function createReview(call: Call): Reply {
   const event = body["event"] as keyof typeof reviewStates | undefined;
   const state = event === undefined ? "PENDING" : reviewStates[event];
   const made = review(world, { issue, by: actorOf(call), body: textOf(call, "body") ?? "", state });
+  for (const line of (body["comments"] ?? []) as readonly LineWish[]) {
+    inlineComment(world, { issue, by: actorOf(call), review: made, ...line });
+  }
   return { body: reviewShape(world, made) };
+}
+
+interface LineWish {
+  readonly path: string;
+  readonly line?: number;
+  readonly body: string;
 }
 
 function listInlineComments(call: Call): Reply {

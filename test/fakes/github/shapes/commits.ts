@@ -19,7 +19,7 @@ type Shape = Record<string, unknown>;
 export function commitShape(world: World, repository: Repository, commit: string): Shape {
   const url = `${repositoryUrl(world, repository)}/commits/${commit}`;
   const format = "--format=%T%n%P%n%an%n%ae%n%at%n%s";
-  const lines = repository.git.git(["log", "-1", format, commit]).split("\n");
+  const lines = repository.git.ask(["log", "-1", format, commit]).split("\n");
   const [tree = "", parents = "", name = "", email = "", at = "0", message = ""] = lines;
   const person = { name, email, date: instant(Number(at) * 1000) };
   const account = accountAt(world, email);
@@ -63,7 +63,7 @@ function accountAt(world: World, email: string): Account | null {
 
 /** A commit as events about pushes carry it. */
 export function pushedCommitShape(world: World, repository: Repository, commit: string): Shape {
-  const line = repository.git.git(["log", "-1", "--format=%T%n%an%n%ae%n%at%n%s", commit]);
+  const line = repository.git.ask(["log", "-1", "--format=%T%n%an%n%ae%n%at%n%s", commit]);
   const [tree = "", name = "", email = "", at = "0", message = ""] = line.split("\n");
   const person = { name, email, username: name };
   return {
@@ -104,8 +104,8 @@ export function branchShape(
 
 /** `name` is a full ref; a tag may point to a tag object. */
 export function refShape(world: World, repository: Repository, name: string): Shape {
-  const sha = repository.git.git(["rev-parse", name]);
-  const type = repository.git.git(["cat-file", "-t", sha]);
+  const sha = repository.git.refs().get(name) ?? "";
+  const type = repository.git.ask(["cat-file", "-t", sha]);
   const git = `${repositoryUrl(world, repository)}/git`;
   return {
     ref: name,

@@ -37,7 +37,7 @@ export function issuePage(world: World, issue: Issue): string {
   return `${repositoryPage(world, issue.repository)}/${kind}/${issue.number}`;
 }
 
-export function commentUrl(world: World, { id, issue }: Comment): string {
+function commentUrl(world: World, { id, issue }: Comment): string {
   return `${repositoryUrl(world, issue.repository)}/issues/comments/${id}`;
 }
 

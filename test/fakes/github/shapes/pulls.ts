@@ -11,7 +11,7 @@ import { instant, nodeId, userShape } from "./accounts.ts";
 import { associationOf, commentsOf, issuePage, issueUrl, rollup } from "./conversations.ts";
 import { repositoryShape, repositoryUrl } from "./repositories.ts";
 
-export function pullUrl(world: World, { repository, number }: PullIssue): string {
+function pullUrl(world: World, { repository, number }: PullIssue): string {
   return `${repositoryUrl(world, repository)}/pulls/${number}`;
 }
 
@@ -77,7 +77,7 @@ export function simplePullShape(world: World, issue: PullIssue): Record<string, 
 export function pullShape(world: World, issue: PullIssue): Record<string, unknown> {
   const { pull, repository } = issue;
   const inline = world.inlineComments.filter((one) => one.issue === issue && !one.isDeleted);
-  const ahead = repository.git.git(["rev-list", "--count", `${pull.baseSha}..${pull.headSha}`]);
+  const ahead = repository.git.ask(["rev-list", "--count", `${pull.baseSha}..${pull.headSha}`]);
   const isOpen = issue.state === "open";
   return {
     ...simplePullShape(world, issue),
@@ -141,7 +141,7 @@ export function reviewShape(world: World, review: Review): Record<string, unknow
   };
 }
 
-export function inlineCommentUrl(world: World, { id, issue }: InlineComment): string {
+function inlineCommentUrl(world: World, { id, issue }: InlineComment): string {
   return `${repositoryUrl(world, issue.repository)}/pulls/comments/${id}`;
 }
 
