@@ -48,6 +48,11 @@ export const Timing = z.strictObject({
     .int()
     .positive()
     .default(30 * minuteMs),
+  /** When a forge that did not answer is asked again before a turn or a publish. */
+  unreachableRetryMs: z
+    .int()
+    .positive()
+    .default(30 * secondMs),
   acceptRetryMaxMs: z
     .int()
     .positive()

@@ -42,6 +42,12 @@ export async function currentPolicy(host: Host, repository: RepositoryRow): Prom
   };
 }
 
+/** As it was when the repository was last read: for whom nothing will run anyway. */
+export function policyKept({ policy, problems }: RepositoryRow): PolicyNow {
+  const kept = { faults: problems ?? [], isUnusable: false, isUncommitted: false };
+  return { policy: policy ?? defaultPolicy, ...kept };
+}
+
 /** No file at all means sensible defaults. */
 function judge(text: string | null): {
   policy: PolicyFile | null;

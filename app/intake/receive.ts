@@ -41,7 +41,10 @@ export interface ReceiveOptions {
 }
 
 /** The route of one connection's webhooks. */
-export function receiveWebhooks(webhooks: Omit<Webhooks, "read">, options: ReceiveOptions): Receiver {
+export function receiveWebhooks(
+  webhooks: Omit<Webhooks, "read">,
+  options: ReceiveOptions,
+): Receiver {
   const { ledger, log, waitingLimit = waitingLimitDefault } = options;
   const counts = noCounts();
   const tell = openTeller(log, () => ledger.now());

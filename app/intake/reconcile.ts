@@ -11,12 +11,10 @@ import { changeRepository, listRepositories, type RepositoryRow } from "../ledge
 import { addDelivery, findDelivery } from "../ledger/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { commit } from "../turn/persist.ts";
-import { knownRepository } from "./repositories.ts";
+import { knownRepository, textsOverlapMs } from "./repositories.ts";
 
 const deliveriesEveryMs = 5 * minuteMs;
 const textsEveryMs = hourMs;
-/** Looked at twice, because clocks differ and lists lag; what is known is recognised. */
-const overlapMs = 10 * minuteMs;
 const textsLimit = 500;
 
 /**
@@ -69,7 +67,7 @@ async function askAgain(host: Host, forge: Forge, isStart: boolean): Promise<num
   if (!isStart && now - (row?.sweptAt ?? 0) < deliveriesEveryMs) return 0;
   const since = row?.deliveriesReadTo ?? 0;
   // Before the first look nothing was missed: the installation is new.
-  const failed = since === 0 ? [] : await forge.failedDeliveries(since - overlapMs);
+  const failed = since === 0 ? [] : await forge.failedDeliveries(since - textsOverlapMs);
   let count = 0;
   for (const { id, guid } of failed) {
     if ((await host.ledger.read((sql) => findDelivery(sql, connection, guid))) !== undefined) {
@@ -98,7 +96,7 @@ async function findTexts(host: Host, forge: Forge, isStart: boolean): Promise<nu
 
 async function findTextsIn(host: Host, forge: Forge, row: RepositoryRow): Promise<number> {
   const now = host.ledger.now();
-  const since = row.textsReadTo - overlapMs;
+  const since = row.textsReadTo - textsOverlapMs;
   // A repository that is new to us has no past here.
   const texts = row.textsReadTo === 0 ? [] : await forge.textsSince(row, since, textsLimit);
   const last = texts.at(-1);

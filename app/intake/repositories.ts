@@ -1,6 +1,7 @@
 // Repositories as the ledger knows them (spec 1.7, 6.2): the forge's own id identifies, everything else is looked up
 // when it is used.
 
+import { minuteMs } from "../../policies/durations.ts";
 import type { RepositoryRef } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
 import {
@@ -11,6 +12,9 @@ import {
   type RepositoryRow,
 } from "../ledger/conversations.ts";
 import { commit } from "../turn/persist.ts";
+
+/** So far each look for missed texts reaches back: clocks differ, and lists lag. What is known is recognised. */
+export const textsOverlapMs = 10 * minuteMs;
 
 /** The repository as it is on the forge now, saved; null when the forge has none that we reach. Throws Failure. */
 export async function knownRepository(
@@ -31,7 +35,9 @@ export async function knownRepository(
   const { connection } = ref;
   return commit(host, async (tx) => {
     await saveRepository(tx, { id, connection, forgeId, name, source, defaultBranch, account });
-    await changeRepository(tx, id, { reach: "open" });
+    // What was said before we came is nobody's command to us: the first look reaches back to now and no further.
+    const textsReadTo = row?.textsReadTo ?? tx.now + textsOverlapMs;
+    await changeRepository(tx, id, { reach: "open", textsReadTo });
     return repositoryOf(tx, id);
   });
 }

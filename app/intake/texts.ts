@@ -6,7 +6,7 @@ import type { ParsedComment } from "../../policies/commands/commands.ts";
 import { mayHoldCommand } from "../../policies/commands/comment.ts";
 import type { EventText, ForgeEvent } from "../../policies/events.ts";
 import { Failure } from "../../policies/failure.ts";
-import type { PolicyFile } from "../../policies/policy-file.ts";
+import { defaultPolicy, type PolicyFile } from "../../policies/policy-file.ts";
 import type { ForgeText, Person, PullState, RepositoryRef } from "../forge/forge.ts";
 import { levelOf, operatorId } from "../forge/permission.ts";
 import { forgeOf, hashOf, type Host } from "../host.ts";
@@ -29,7 +29,7 @@ import { refusalNotice } from "../notices/refusal.ts";
 import { commit } from "../turn/persist.ts";
 import { answer } from "./commands/answers.ts";
 import { carryOut, commandHash } from "./commands/commands.ts";
-import { currentPolicy, type PolicyNow } from "./policy.ts";
+import { currentPolicy, policyKept, type PolicyNow } from "./policy.ts";
 import { knownRepository } from "./repositories.ts";
 
 /** A text that is not there yet may only lag behind its event: looked for again after 1, 2 and 4 s. */
@@ -132,12 +132,17 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
   const { ref, number, author } = said;
   const repository = await knownRepository(host, ref);
   if (repository === null) return finish(host, delivery, "unknown-repository");
-  const policy = await currentPolicy(host, repository);
+  const forge = forgeOf(host, repository.connection);
+  const known = repository.policy ?? defaultPolicy;
+  // Who has no right at all is refused before a repository is fetched for them.
+  const isStranger =
+    !author.isBot &&
+    (await levelOf(forge, repository, { personId: author.id, policy: known })) === "none";
+  const policy = isStranger ? policyKept(repository) : await currentPolicy(host, repository);
   // Other bots are dropped before they take any slot, unless the policy file names them by id (1.5).
   if (author.isBot && !policy.policy.allowBots.includes(Number(author.id))) {
     return finish(host, delivery, "bot");
   }
-  const forge = forgeOf(host, repository.connection);
   const level = await levelOf(forge, repository, { personId: author.id, policy: policy.policy });
   const parsing = level === "none" ? null : await host.parse(said.text.body);
   const about = await forge.readConversation({ ...ref, number });

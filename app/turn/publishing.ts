@@ -1,7 +1,6 @@
 // Publishing as a step of its own (spec 5.8, 6.4): branch and pull request by the host, safe to repeat after a crash,
 // and the mandate completed only in the transaction that records the outcome.
 
-import { minuteMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import { isTerminal } from "../../policies/mandate/mandate.ts";
 import { isFromPerson } from "../../policies/mandate/order.ts";
@@ -40,7 +39,6 @@ interface Published {
 
 /** While the forge or the network does not take it nothing is decided: the same publish is tried again (6.4). */
 const unreachableCodes = new Set(["unavailable", "limited", "unsure", "forge-refused-git"]);
-const unreachableRetryMs = minuteMs;
 
 /** Works on a `publish` entry until its outcome is committed. */
 export async function publishEntry(host: Host, context: ClaimedEntry): Promise<void> {
@@ -250,7 +248,7 @@ async function afterFailure(
 ): Promise<void> {
   if (failure.code === "checkout-lost") return lose(tx, host, context);
   if (!unreachableCodes.has(failure.code)) return again(tx, host, context);
-  const soonest = tx.now + unreachableRetryMs;
+  const soonest = tx.now + host.timing.unreachableRetryMs;
   const until = failure instanceof LimitedFailure ? Math.max(failure.until, soonest) : soonest;
   await backToQueue(tx, host, { ...context, afterMs: until - tx.now });
 }

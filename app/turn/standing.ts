@@ -2,7 +2,7 @@
 // has the right, the pull request's head is the one that was pinned. What the forge cannot say now is asked again.
 
 import { isAtLeast, stricter, type Level } from "../../policies/authority.ts";
-import { minuteMs, secondMs } from "../../policies/durations.ts";
+import { minuteMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import { permissionFor } from "../../policies/policy-file.ts";
 import type { Forge, PullState } from "../forge/forge.ts";
@@ -19,7 +19,6 @@ import type { ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
 import { stopMandate } from "./stop.ts";
 
-const unreachableRetryMs = 30 * secondMs;
 /** What is not there three times in ten minutes is gone (1.7). */
 const goneWithinMs = 10 * minuteMs;
 const goneTries = 3;
@@ -150,9 +149,9 @@ async function pinAnew(tx: Tx, entry: ClaimedEntry, to: string | null): Promise<
 export async function backToQueue(
   tx: Tx,
   host: Host,
-  { claim, mandate, afterMs = unreachableRetryMs }: ClaimedEntry & { readonly afterMs?: number },
+  { claim, mandate, afterMs }: ClaimedEntry & { readonly afterMs?: number },
 ): Promise<void> {
-  await putBack(tx, claim, tx.now + afterMs);
+  await putBack(tx, claim, tx.now + (afterMs ?? host.timing.unreachableRetryMs));
   await changeMandate(tx, mandate.id, { status: "queued" });
   await touchStatus(tx, mandate, host.timing.statusThrottleMs);
 }

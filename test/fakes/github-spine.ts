@@ -38,13 +38,13 @@ export interface GitHubSpine {
   readonly home: string;
   /** Lines of the log, as they would be printed. */
   readonly logged: string[];
-  mandates(): Promise<MandateRow[]>;
+  readonly mandates: () => Promise<MandateRow[]>;
   /** Our comments in an issue, oldest first. */
-  ours(issue: Issue): Comment[];
+  readonly ours: (issue: Issue) => Comment[];
   /** What the adapter keeps in mind for a minute is forgotten, as after that minute. */
-  later(): void;
+  readonly later: () => void;
   /** Waits until all is at rest: nothing is due, running or on its way. */
-  rest(): Promise<void>;
+  readonly rest: () => Promise<void>;
 }
 
 export const policy = `
@@ -133,6 +133,7 @@ async function openHost(
       statusThrottleMs: 50,
       probeAfterMs: 200,
       retryFirstMs: 50,
+      unreachableRetryMs: 200,
       pollMs: 20,
       sweepMs: 500,
       ...options.timing,
@@ -158,7 +159,7 @@ function openLog(logged: string[]): Log {
     );
     logged.push([message, ...words].join(" "));
   }
-  return { debug: write, info: write, warn: write, error: write } as unknown as Log;
+  return { debug: write, info: write, warn: write, error: write };
 }
 
 async function start(github: GitHub, host: Host): Promise<void> {

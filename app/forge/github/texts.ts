@@ -1,6 +1,7 @@
 // Texts on GitHub (spec 1.4, 6.2, 6.3): issues, comments, reviews and inline comments, read as they are now, and what we
 // write ourselves.
 
+import { secondMs } from "../../../policies/durations.ts";
 import { Failure } from "../../../policies/failure.ts";
 import type {
   ConversationRef,
@@ -114,6 +115,11 @@ function textFrom(ref: TextRef, data: TextData, number: number): ForgeText {
   };
 }
 
+/** GitHub counts whole seconds: a finer instant would leave out what was made within its own second. */
+function instant(at: number): string {
+  return new Date(Math.floor(Math.max(at, 0) / secondMs) * secondMs).toISOString();
+}
+
 function numberIn(url: string): number {
   return Number(/\/(\d+)$/.exec(url)?.[1]);
 }
@@ -170,7 +176,7 @@ async function textsSince(
   ref: RepositoryRef,
   asked: { since: number; limit: number },
 ): Promise<ForgeText[]> {
-  const since = new Date(asked.since).toISOString();
+  const since = instant(asked.since);
   const oldestFirst = { since, sort: "updated", direction: "asc", per_page: pageSize } as const;
   const comments = await pages(
     client,
@@ -248,7 +254,7 @@ async function listOwnComments(
       api.rest.issues.listComments({
         ...place,
         issue_number: ref.number,
-        since: new Date(since).toISOString(),
+        since: instant(since),
         per_page: pageSize,
         page,
       }),

@@ -1,5 +1,5 @@
-// Installation tokens (spec 6.5): minted for one repository and one use, kept in memory for at most 55 minutes, and for a
-// push anew each time. They are in no file, argv, address or log.
+// Installation tokens (spec 6.5): minted for one repository and one use; kept in memory for at most 55 minutes for calls,
+// minted anew for each fetch and push. They are in no file, argv, address or log.
 
 import type { Probot } from "probot";
 import { minuteMs } from "../../../policies/durations.ts";
@@ -84,7 +84,8 @@ export function openTokens({ probot, now, onSecret }: TokenOptions): Tokens {
 
   return {
     token: async (asked) => {
-      if (asked.use === "git-write") return mint(asked);
+      // Git says no more than that it was refused, so that a token which was kept too long could not be told.
+      if (asked.use === "git-read" || asked.use === "git-write") return mint(asked);
       const key = `${asked.account} ${asked.forgeId} ${asked.use}`;
       const known = kept.get(key);
       if (known !== undefined && known.until > now()) return known.token;
