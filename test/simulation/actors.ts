@@ -4,7 +4,6 @@
 import { createHash } from "node:crypto";
 import { editLocalComment, writeComment } from "../../app/forge/local-writing.ts";
 import { repositoryOf } from "../../app/ledger/conversations.ts";
-import { addDelivery } from "../../app/ledger/deliveries.ts";
 import type { Level } from "../../policies/authority.ts";
 import { minuteMs, secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
@@ -28,6 +27,7 @@ import type {
   Work,
 } from "../../runners/runner.ts";
 import { askOutside, callOutside, type Dice } from "./faults.ts";
+import { deliver } from "./happenings.ts";
 import type { Process, World } from "./world.ts";
 
 export const people = [
@@ -44,7 +44,7 @@ const tasks = `tasks:
   build: { steps: [{ run: make, repeat: safe }, { run: make test }] }
   rollout:
     inputs: { TAG: { required: true } }
-    steps: [{ run: prepare }, { run: probe, wait: { every: 2m, for: 1h } }, { run: finish, repeat: safe }]
+    steps: [{ run: prepare }, { run: probe, wait: { every: 10m, for: 3h, signals: [release.published] } }, { run: finish, repeat: safe }]
 `;
 
 export function policyText(world: World): string {
@@ -113,10 +113,7 @@ async function redeliver(
 ): Promise<void> {
   const guid = world.dice.chance(0.5) ? `comment:${requestKey}` : `again:${requestKey}`;
   const text = { connection: "local", forgeId: "1", kind: "comment", id: commentId } as const;
-  const payload = { kind: "text", text, number } as const;
-  await world.ledger.write((tx) => addDelivery(tx, { connection: "local", guid, payload }));
-  world.trace(`delivery ${guid} again`);
-  world.ring();
+  await deliver(world, { guid, events: [{ kind: "text", text, number }] });
 }
 
 type Words = readonly [body: string, expected: Expected];

@@ -48,6 +48,8 @@ interface Run {
 export class History {
   readonly found: Found[] = [];
   readonly said: Said[] = [];
+  /** Outside events that may ring at a wait. */
+  nudgeCount = 0;
   /** Branches of the remote and the commit each of them is at. */
   readonly remote = new Map<string, string>();
   /** Last saved work of a mandate. */
@@ -140,7 +142,9 @@ export class History {
       this.violate("broken", `I6: the deadline of wait ${waitId} of ${id} moved`);
     }
     const isAsked = this.said.some(({ body }) => body.includes(`check ${id}`));
-    if (dueAt !== wait.dueAt && !isAsked) {
+    // A nudge brings a wait forward and never puts it off (3.4).
+    const isNudged = this.nudgeCount > 0 && dueAt < wait.dueAt;
+    if (dueAt !== wait.dueAt && !isAsked && !isNudged) {
       this.violate("broken", `wait ${waitId} of ${id} was moved and nobody asked`);
     }
     wait.dueAt = dueAt;

@@ -19,6 +19,7 @@ import { parseComment } from "../../policies/commands/comment.ts";
 import { dayMs, hourMs, minuteMs, secondMs } from "../../policies/durations.ts";
 import { comment, people, policyText, say, simulatedRunner } from "./actors.ts";
 import { Dice, faultyForge, faultyLedger, Faults, type Mutant } from "./faults.ts";
+import { happen, simulatedWebhooks } from "./happenings.ts";
 import { History, type Found } from "./history.ts";
 
 export interface Scenario {
@@ -131,6 +132,7 @@ export class World {
         name: "demo",
         source: "/demo",
         defaultBranch: "main",
+        account: "local",
       }),
     );
     const [alice] = people;
@@ -155,7 +157,8 @@ export class World {
   }
 
   async #act(): Promise<void> {
-    if (this.dice.chance(0.85)) return comment(this, this.dice.pick(this.numbers));
+    if (this.dice.chance(0.75)) return comment(this, this.dice.pick(this.numbers));
+    if (this.dice.chance(0.4)) return happen(this);
     const process = this.#processes[this.dice.between(0, 2)];
     switch (this.dice.pick(["jump", "freeze", "policy"] as const)) {
       case "jump":
@@ -312,7 +315,7 @@ export class World {
     return {
       ledger: faultyLedger(process, this.ledger),
       forges: new Map([["local", faultyForge(process, forge)]]),
-      webhooks: new Map(),
+      webhooks: new Map([["local", simulatedWebhooks]]),
       mayRun: () => true,
       runner: simulatedRunner(process),
       leases: leasesOf(process),
