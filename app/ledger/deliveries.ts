@@ -143,6 +143,13 @@ export async function finishDelivery(tx: Tx, id: number, outcome: string): Promi
     outcome,
     id,
   );
+  // The one that waited for it is due from now on, not since it came.
+  await tx.run(
+    `UPDATE delivery SET next_at = MAX(next_at, ?) WHERE id = (SELECT MIN(e.id) FROM delivery e
+       JOIN delivery d ON d.id = ? AND d.subject = e.subject WHERE e.handled_at IS NULL)`,
+    tx.now,
+    id,
+  );
   return count === 1;
 }
 

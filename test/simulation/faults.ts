@@ -62,7 +62,15 @@ const writeKinds: readonly (readonly [string, RegExp])[] = [
   ["look", /UPDATE mandate/],
 ];
 const forgeWrites = ["create-comment", "edit-comment", "react", "create-pull", "push"] as const;
-const forgeReads = ["read-text", "read-policy", "permission", "list-own", "find-pull"] as const;
+const forgeReads = [
+  "read-text",
+  "read-repository",
+  "read-conversation",
+  "read-policy",
+  "permission",
+  "list-own",
+  "find-pull",
+] as const;
 
 /** Every named place where a process can die. */
 export const crashPoints: readonly string[] = [
@@ -244,6 +252,10 @@ export function faultyForge(process: Process, forge: Forge): Forge {
   return {
     ...unchanged(forge),
     readText: (ref) => askOutside(process, "read-text", () => forge.readText(ref)),
+    readRepository: (ref) =>
+      askOutside(process, "read-repository", () => forge.readRepository(ref)),
+    readConversation: (ref) =>
+      askOutside(process, "read-conversation", () => forge.readConversation(ref)),
     permissionOf: (_, personId) =>
       askOutside(process, "permission", async () => world.levelOf(personId)),
     createComment: (ref, body) =>
