@@ -4,15 +4,8 @@
 import { Octokit } from "@octokit/rest";
 import { Failure } from "../../../policies/failure.ts";
 import { callMsLimit } from "./app.ts";
-import { readFailure, statusOf, writeFailure } from "./failures.ts";
-import type { Tokens, Use } from "./tokens.ts";
-
-/** By which token: of an installation, for one repository or for all of them, and for what. */
-export interface By {
-  readonly account: string;
-  readonly forgeId: string | null;
-  readonly use: Use;
-}
+import { outOfReach, readFailure, statusOf, writeFailure } from "./failures.ts";
+import type { Asked, Tokens } from "./tokens.ts";
 
 export interface Caller {
   readonly tokens: Tokens;
@@ -22,10 +15,10 @@ export interface Caller {
 
 type Ask<T> = (api: Octokit) => Promise<{ readonly data: T }>;
 
-/** Null where what is asked for does not exist. Throws Failure. */
-export async function read<T>(caller: Caller, by: By, ask: Ask<T>): Promise<T | null> {
+/** Null where what is asked for does not exist, or is not reached with this token. Throws Failure. */
+export async function read<T>(caller: Caller, by: Asked, ask: Ask<T>): Promise<T | null> {
   try {
-    return await withToken(caller, by, ask);
+    return (await withToken(caller, by, ask))?.data ?? null;
   } catch (error) {
     if (error instanceof Failure) throw error;
     return readFailure(error, { route: routeOf(error), now: caller.now() });
@@ -33,9 +26,9 @@ export async function read<T>(caller: Caller, by: By, ask: Ask<T>): Promise<T | 
 }
 
 /** Throws Failure. */
-export async function write<T>(caller: Caller, by: By, ask: Ask<T>): Promise<T> {
+export async function write<T>(caller: Caller, by: Asked, ask: Ask<T>): Promise<T> {
   try {
-    return await withToken(caller, by, ask);
+    return ((await withToken(caller, by, ask)) ?? outOfReach()).data;
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw writeFailure(error, { route: routeOf(error), now: caller.now() });
@@ -43,16 +36,22 @@ export async function write<T>(caller: Caller, by: By, ask: Ask<T>): Promise<T> 
 }
 
 /** 401 says that nothing was done, so that once more with another token is no second time. */
-async function withToken<T>(caller: Caller, by: By, ask: Ask<T>): Promise<T> {
+async function withToken<T>(
+  caller: Caller,
+  by: Asked,
+  ask: Ask<T>,
+): Promise<{ readonly data: T } | null> {
   const { tokens, baseUrl } = caller;
   const token = await tokens.token(by);
+  if (token === null) return null;
   try {
-    return (await ask(octokit(baseUrl, token))).data;
+    return await ask(octokit(baseUrl, token));
   } catch (error) {
     if (statusOf(error) !== 401) throw error;
     tokens.forget(token);
-    return (await ask(octokit(baseUrl, await tokens.token(by)))).data;
   }
+  const another = await tokens.token(by);
+  return another === null ? null : ask(octokit(baseUrl, another));
 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} };
@@ -60,17 +59,29 @@ const quiet = { debug() {}, info() {}, warn() {}, error() {} };
 /** Octokit without retries, throttles or words of its own; null asks as nobody. */
 export function octokit(baseUrl: string, token: string | null): Octokit {
   const api = new Octokit({ baseUrl, log: quiet, ...(token === null ? {} : { auth: token }) });
-  api.hook.before("request", (request) => {
-    request.request.signal = AbortSignal.timeout(callMsLimit);
+  api.hook.wrap("request", async (request, options) => {
+    options.request.signal = AbortSignal.timeout(callMsLimit);
     // A write that is sent on to another address may arrive there as something else.
-    if (request.method !== "GET") request.request.redirect = "manual";
+    if (options.method !== "GET") options.request.redirect = "manual";
+    const response = await request(options);
+    if (response.status >= 300) throw moved({ request: options, response });
+    // Something on the way that answers for GitHub says nothing about what GitHub did.
+    if (typeof response.data !== "object") throw new TypeError("the answer is no JSON");
+    return response;
   });
   return api;
+}
+
+/** Octokit takes an answer that sends elsewhere for a good one. */
+function moved(parts: { request: object; response: { status: number } }): Error {
+  const { status } = parts.response;
+  return Object.assign(new Error("moved"), { name: "HttpError", status, ...parts });
 }
 
 /** The route of Octokit's error without its query; a bug of ours has none. */
 export function routeOf(error: unknown): string {
   const { request } = error as { request?: { method?: string; url?: string } };
   if (request?.url === undefined) return "a call to GitHub";
-  return `${request.method} ${new URL(request.url).pathname}`;
+  const { url, method } = request;
+  return `${method} ${URL.canParse(url) ? new URL(url).pathname : url}`;
 }

@@ -17,19 +17,25 @@ const limitMsDefault = 60 * secondMs;
 /** The statuses that say it was not applied and never will be. */
 const refusals = new Set([400, 403, 404, 405, 409, 410, 413, 422, 423, 451]);
 
+/** How GitHub says that there is nothing: 409 of an empty repository, 422 of a commit that nobody knows. */
+const nothings = new Set([404, 409, 410, 422, 451]);
+
 /** Null where what was asked for does not exist. Throws the failure of any other read that went wrong. */
 export function readFailure(error: unknown, what: { route: string; now: number }): null {
   const http = httpError(error);
   if (http === null) throw unavailable(what.route, error);
   const limit = limitOf(http, what.now);
   if (limit !== null) throw limited(what.route, limit);
-  if (http.status === 404 || http.status === 410 || http.status === 451) return null;
+  if (nothings.has(http.status)) return null;
   if (refusals.has(http.status)) throw refused(what.route, http.status);
   throw unavailable(what.route, http.status);
 }
 
 /** Why a write did not succeed: refused, limited, not taken yet, or nobody knows. */
 export function writeFailure(error: unknown, what: { route: string; now: number }): Failure {
+  if (error instanceof Error && error.name === "GraphqlResponseError") {
+    return mutationFailure(error, what);
+  }
   const http = httpError(error);
   if (http === null) return unsure(what.route, error);
   const limit = limitOf(http, what.now);
@@ -40,6 +46,26 @@ export function writeFailure(error: unknown, what: { route: string; now: number 
   }
   if (refusals.has(http.status)) return refused(what.route, http.status);
   return unsure(what.route, http.status);
+}
+
+/** GitHub answers a mutation that it did not do with 200 and words about it. */
+function mutationFailure(error: Error, what: { route: string; now: number }): Failure {
+  const { errors = [] } = error as { errors?: readonly { readonly type?: string }[] };
+  const isLimit = errors.some(({ type }) => type === "RATE_LIMITED");
+  return isLimit ? limited(what.route, what.now + limitMsDefault) : refused(what.route, 200);
+}
+
+/** Why no token was minted: nothing was done with it, so that it can be asked for again. */
+export function tokenFailure(error: unknown, what: { route: string; now: number }): Failure {
+  const http = httpError(error);
+  const limit = http === null ? null : limitOf(http, what.now);
+  if (limit !== null) return limited(what.route, limit);
+  return unavailable(what.route, http?.status ?? error);
+}
+
+/** Nothing was sent: what reaches the repository has changed since it was looked up. */
+export function outOfReach(): never {
+  throw new Failure("unavailable", "later", { message: "no token reaches this repository now" });
 }
 
 /** The status of Octokit's error; null for a network error, a timeout, and every bug of ours. */
@@ -75,7 +101,27 @@ function limited(route: string, until: number): LimitedFailure {
 }
 
 function refused(route: string, status: number): Failure {
-  return new Failure("refused", "never", { message: `${route}: GitHub answered ${status}` });
+  const message = `${route}: GitHub answered ${status}`;
+  return new RefusedFailure(status, { message });
+}
+
+class RefusedFailure extends Failure {
+  readonly status: number;
+
+  constructor(status: number, options: { message: string }) {
+    super("refused", "never", options);
+    this.status = status;
+  }
+}
+
+/** A write was refused because what it speaks of is not there. */
+export function isGone(error: unknown): boolean {
+  return error instanceof RefusedFailure && (error.status === 404 || error.status === 410);
+}
+
+/** A write was refused for what it says. */
+export function isInvalid(error: unknown): boolean {
+  return error instanceof RefusedFailure && error.status === 422;
 }
 
 function unavailable(route: string, why: unknown): Failure {
@@ -89,7 +135,9 @@ function unsure(route: string, why: unknown): Failure {
 /** A status, or the network's own word for its trouble. */
 function wordsOf(why: unknown): string {
   if (typeof why === "number") return `GitHub answered ${why}`;
-  const { cause } = why instanceof Error ? why : {};
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no answer";
-  return why instanceof Error && why.name === "TimeoutError" ? "no answer in time" : code;
+  for (let error = why; error instanceof Error; error = error.cause) {
+    if (error.name === "TimeoutError") return "no answer in time";
+    if ("code" in error && typeof error.code === "string") return error.code;
+  }
+  return "no answer";
 }

@@ -3,14 +3,17 @@
 
 import type { Check, CheckResult, Forge, Release, RepositoryRef } from "../forge.ts";
 import type { Client } from "./client.ts";
+import { pageSize, readPages } from "./paging.ts";
 
 export type Observing = Pick<
   Forge,
   "writeCheck" | "readChecks" | "listReleases" | "listPackageVersions" | "readRef"
 >;
 
-/** GitHub takes no more annotations in one call. */
+/** GitHub takes no more annotations in one call, and no longer summary. */
 const annotationsLimit = 50;
+const summaryLimit = 65_535;
+const tagsLimit = 5;
 const packageTypes = ["npm", "container", "maven", "nuget", "rubygems", "docker"] as const;
 const fine = new Set(["success", "neutral", "skipped"]);
 
@@ -35,23 +38,15 @@ async function writeCheck(
   ref: RepositoryRef,
   { check, appId }: { check: Check; appId: number },
 ): Promise<void> {
-  const { name, commit, conclusion, title, summary } = check;
+  const { name, commit, conclusion } = check;
   const found = await client.read(ref, (api, place) =>
     api.rest.checks.listForRef({ ...place, ref: commit, check_name: name, app_id: appId }),
   );
-  const output = {
-    title,
-    summary,
-    annotations: check.annotations.slice(0, annotationsLimit).map(({ path, line, message }) => ({
-      path,
-      start_line: line,
-      end_line: line,
-      annotation_level: "failure" as const,
-      message,
-    })),
-  };
-  const body = { name, status: "completed", conclusion, output } as const;
   const [known] = found?.check_runs ?? [];
+  // GitHub adds the annotations of a change to those that are there already.
+  const isAnnotated = (known?.output.annotations_count ?? 0) > 0;
+  const output = outputOf(isAnnotated ? { ...check, annotations: [] } : check);
+  const body = { name, status: "completed", conclusion, output } as const;
   await client.write<unknown>(ref, (api, place) =>
     known === undefined
       ? api.rest.checks.create({ ...place, ...body, head_sha: commit })
@@ -59,25 +54,47 @@ async function writeCheck(
   );
 }
 
+function outputOf({ title, summary, annotations }: Check) {
+  return {
+    title,
+    summary: summary.slice(0, summaryLimit),
+    annotations: annotations.slice(0, annotationsLimit).map(({ path, line, message }) => ({
+      path,
+      start_line: line,
+      end_line: line,
+      annotation_level: "failure" as const,
+      message,
+    })),
+  };
+}
+
 async function readChecks(
   client: Client,
   ref: RepositoryRef,
   { commit, appId }: { commit: string; appId: number },
 ): Promise<CheckResult[]> {
-  const runs = await client.read(ref, (api, place) =>
-    api.rest.checks.listForRef({ ...place, ref: commit, per_page: 100 }),
-  );
-  const statuses = await client.read(ref, (api, place) =>
-    api.rest.repos.getCombinedStatusForRef({ ...place, ref: commit, per_page: 100 }),
-  );
-  const others = (runs?.check_runs ?? []).filter(({ app }) => app?.id !== appId);
+  const runs = await readPages(client, ref, {
+    call: (page) => async (api, place) => {
+      const asked = { ...place, ref: commit, per_page: pageSize, page };
+      const { data } = await api.rest.checks.listForRef(asked);
+      return { data: data.check_runs };
+    },
+  });
+  const statuses = await readPages(client, ref, {
+    call: (page) => async (api, place) => {
+      const asked = { ...place, ref: commit, per_page: pageSize, page };
+      const { data } = await api.rest.repos.getCombinedStatusForRef(asked);
+      return { data: data.statuses };
+    },
+  });
+  const others = runs.filter(({ app }) => app?.id !== appId);
   return [
     ...others.map(({ name, status, conclusion }) => ({
       name,
       source: "check" as const,
       state: status === "completed" ? stateFrom(fine.has(conclusion ?? "")) : ("pending" as const),
     })),
-    ...(statuses?.statuses ?? []).map(({ context, state }) => ({
+    ...statuses.map(({ context, state }) => ({
       name: context,
       source: "status" as const,
       state: state === "pending" ? ("pending" as const) : stateFrom(state === "success"),
@@ -130,15 +147,18 @@ async function listPackageVersions(
   return [];
 }
 
-/** An annotated tag is followed to its commit. */
+/** An annotated tag is followed to its commit; it can be a tag of a tag. */
 async function readRef(client: Client, ref: RepositoryRef, name: string): Promise<string | null> {
   const found = await client.read(ref, (api, place) =>
     api.rest.git.getRef({ ...place, ref: name.replace(/^refs\//, "") }),
   );
-  if (found === null || found.ref !== name) return null;
-  if (found.object.type !== "tag") return found.object.sha;
-  const tag = await client.read(ref, (api, place) =>
-    api.rest.git.getTag({ ...place, tag_sha: found.object.sha }),
-  );
-  return tag?.object.sha ?? null;
+  let object = found?.ref === name ? found.object : undefined;
+  for (let depth = 0; object?.type === "tag" && depth < tagsLimit; depth += 1) {
+    const { sha } = object;
+    const tag = await client.read(ref, (api, place) =>
+      api.rest.git.getTag({ ...place, tag_sha: sha }),
+    );
+    object = tag?.object;
+  }
+  return object?.type === "commit" ? object.sha : null;
 }

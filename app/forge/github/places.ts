@@ -12,8 +12,6 @@ export interface Places {
   find(forgeId: string): Promise<ForgeRepository | null>;
   /** All that the App reaches. */
   list(): Promise<ForgeRepository[]>;
-  /** The installation through which a repository is reached; null where none does. */
-  accountOf(forgeId: string): Promise<string | null>;
   installations(): Promise<string[]>;
   /** It may have another name by now. */
   forget(forgeId: string): void;
@@ -38,24 +36,22 @@ export function openPlaces(options: PlaceOptions): Places {
     return repository;
   }
 
-  async function accountOf(forgeId: string): Promise<string | null> {
-    const account = known.get(forgeId)?.repository.account ?? (await options.accountOf(forgeId));
-    if (account !== null) return account;
+  /** Somewhere the App is installed, wherever it was before. */
+  async function search(forgeId: string): Promise<ForgeRepository | null> {
+    known.delete(forgeId);
     for (const repository of await listAll(options)) keep(repository);
-    return known.get(forgeId)?.repository.account ?? null;
+    return known.get(forgeId)?.repository ?? null;
   }
 
   return {
     find: async (forgeId) => {
       const before = known.get(forgeId);
       if (before !== undefined && now() - before.at < keptMs) return before.repository;
-      const account = await accountOf(forgeId);
+      const account = before?.repository.account ?? (await options.accountOf(forgeId));
       const found = account === null ? null : await readPlace(options, { account, forgeId });
-      if (found === null) known.delete(forgeId);
-      return found === null ? null : keep(found);
+      return found === null ? search(forgeId) : keep(found);
     },
     list: async () => (await listAll(options)).map(keep),
-    accountOf,
     installations: () => installationsOf(options),
     forget: (forgeId) => {
       known.delete(forgeId);
@@ -92,6 +88,7 @@ async function listAll(options: PlaceOptions): Promise<ForgeRepository[]> {
   const all: ForgeRepository[] = [];
   for (const account of await installationsOf(options)) {
     const token = await tokens.token({ account, forgeId: null, use: "git-read" });
+    if (token === null) continue;
     const api = octokit(baseUrl, token);
     try {
       const found = await api.paginate(api.rest.apps.listReposAccessibleToInstallation, {

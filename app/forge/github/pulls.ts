@@ -1,16 +1,15 @@
 // Pull requests on GitHub (spec 1.5, 5.8, 6.4): read with the head that work builds on, made once per branch.
 
+import { Failure } from "../../../policies/failure.ts";
 import type { ConversationRef, PullRequest, PullState, RepositoryRef } from "../forge.ts";
 import type { Client } from "./client.ts";
+import { isInvalid } from "./failures.ts";
 import { personOf } from "./people.ts";
 
 export interface Pulls {
   readPull(ref: ConversationRef): Promise<PullState | null>;
   findPull(ref: RepositoryRef, head: string): Promise<PullRequest | null>;
-  createPull(
-    ref: RepositoryRef,
-    pull: Omit<PullRequest, "number" | "url"> & { body: string },
-  ): Promise<PullRequest>;
+  createPull(ref: RepositoryRef, pull: NewPull): Promise<PullRequest>;
   editPull(
     ref: RepositoryRef,
     number: number,
@@ -25,15 +24,11 @@ export function openPulls(client: Client): Pulls {
       const found = await client.read(ref, (api, place) =>
         api.rest.pulls.list({ ...place, head: `${place.owner}:${head}`, state: "open" }),
       );
-      const [first] = found ?? [];
-      return first === undefined ? null : pullFrom(first);
+      // A fork of the same owner has branches of the same label.
+      const ours = found?.find(({ head: { repo }, base }) => repo?.id === base.repo.id);
+      return ours === undefined ? null : pullFrom(ours);
     },
-    createPull: async (ref, { title, body, head, base, isDraft }) => {
-      const made = await client.write(ref, (api, place) =>
-        api.rest.pulls.create({ ...place, title, body, head, base, draft: isDraft }),
-      );
-      return pullFrom(made);
-    },
+    createPull: (ref, pull) => createPull(client, ref, pull),
     editPull: (ref, number, change) => editPull(client, { ...ref, number }, change),
   };
 }
@@ -56,6 +51,22 @@ function pullFrom(data: PullData): PullRequest {
     base: data.base.ref,
     isDraft: data.draft ?? false,
   };
+}
+
+type NewPull = Omit<PullRequest, "number" | "url"> & { body: string };
+
+/** Not every plan has drafts: there a draft is refused, and what is to be read is made all the same. */
+async function createPull(client: Client, ref: RepositoryRef, pull: NewPull): Promise<PullRequest> {
+  const { title, body, head, base, isDraft } = pull;
+  try {
+    const made = await client.write(ref, (api, place) =>
+      api.rest.pulls.create({ ...place, title, body, head, base, draft: isDraft }),
+    );
+    return pullFrom(made);
+  } catch (error) {
+    if (!isDraft || !isInvalid(error)) throw error;
+  }
+  return createPull(client, ref, { ...pull, isDraft: false });
 }
 
 async function readPull(client: Client, ref: ConversationRef): Promise<PullState | null> {
@@ -95,10 +106,15 @@ async function editPull(
   const changed = await client.write(ref, (api, place) =>
     api.rest.pulls.update({ ...place, pull_number: ref.number, title, body }),
   );
-  if ((changed.draft ?? false) === isDraft) return;
+  if ((changed.draft ?? false) === isDraft || changed.state !== "open") return;
   const mutation = isDraft ? "convertPullRequestToDraft" : "markPullRequestReadyForReview";
   const query = `mutation($id: ID!) { ${mutation}(input: { pullRequestId: $id }) { pullRequest { id } } }`;
-  await client.write(ref, async (api) => ({
-    data: await api.graphql(query, { id: changed.node_id }),
-  }));
+  try {
+    await client.write(ref, async (api) => ({
+      data: await api.graphql(query, { id: changed.node_id }),
+    }));
+  } catch (error) {
+    // Where there are no drafts it stays what it is.
+    if (!isDraft || !(error instanceof Failure) || error.code !== "refused") throw error;
+  }
 }

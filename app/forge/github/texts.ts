@@ -13,12 +13,12 @@ import type {
   TextRef,
   Written,
 } from "../forge.ts";
-import type { Call, Client } from "./client.ts";
+import type { Client } from "./client.ts";
+import { pageSize, readPages } from "./paging.ts";
 import { personOf, type Account } from "./people.ts";
 
-const pageSize = 100;
-/** More pages than this are not read: what was said that long ago is not looked for (bounded paging). */
-const pagesLimit = 10;
+/** Pull requests whose reviews are looked for at once: each is a call of its own. */
+const pullsLimit = 100;
 
 export interface Texts {
   readText(ref: TextRef): Promise<ForgeText | null>;
@@ -66,13 +66,13 @@ async function readText(client: Client, ref: TextRef): Promise<ForgeText | null>
       const found = await client.read(ref, (api, place) =>
         api.rest.issues.get({ ...place, issue_number: id }),
       );
-      return found === null ? null : textFrom(ref, found, found.number);
+      return found === null ? null : issueFrom(ref, found);
     }
     case "comment": {
       const found = await client.read(ref, (api, place) =>
         api.rest.issues.getComment({ ...place, comment_id: id }),
       );
-      return found === null ? null : textFrom(ref, found, numberIn(found.issue_url));
+      return found === null ? null : commentFrom(ref, found);
     }
     case "inline-comment": {
       const found = await client.read(ref, (api, place) =>
@@ -92,10 +92,20 @@ async function readReview(client: Client, ref: TextRef): Promise<ForgeText | nul
   const found = await client.read(ref, (api, place) =>
     api.rest.pulls.getReview({ ...place, pull_number: number, review_id: id }),
   );
-  if (found === null) return null;
-  // A review says when it was submitted and not whether it was changed since.
-  const at = found.submitted_at ?? new Date(0).toISOString();
-  return textFrom(ref, { ...found, created_at: at, updated_at: at }, number);
+  return found === null ? null : reviewFrom(ref, found, number);
+}
+
+interface ReviewData extends Omit<TextData, "created_at" | "updated_at"> {
+  readonly submitted_at?: string | undefined;
+}
+
+/** A review does not say whether it was changed since: without proof it counts as edited, and runs nothing (1.4). */
+function reviewFrom(ref: RepositoryRef, data: ReviewData, number: number): ForgeText {
+  // One that is not submitted yet is seen by its author alone.
+  const at = data.submitted_at ?? new Date(0).toISOString();
+  const whole = { ...data, created_at: at, updated_at: at };
+  const text = textFrom({ ...ref, kind: "review", id: `${number}/${data.id}` }, whole, number);
+  return { ...text, isEdited: true };
 }
 
 /** GitHub moves `updated_at` of an issue at every comment: for issues it is no proof of an edit, only a doubt. */
@@ -145,30 +155,41 @@ async function readConversation(
   };
 }
 
+/** GitHub lists them oldest first alone: how many there are says on which page the latest begin. */
 async function listTexts(
   client: Client,
   ref: ConversationRef,
   limit: number,
 ): Promise<ForgeText[]> {
-  const opening = await readText(client, { ...ref, kind: "issue", id: String(ref.number) });
+  const opening = await client.read(ref, (api, place) =>
+    api.rest.issues.get({ ...place, issue_number: ref.number }),
+  );
   if (opening === null) return [];
-  const comments = await pages(
-    client,
-    ref,
-    (page) => (api, place) =>
+  const latest = Math.floor(Math.max(opening.comments - limit, 0) / pageSize) + 1;
+  const comments = await readPages(client, ref, {
+    first: latest,
+    call: (page) => (api, place) =>
       api.rest.issues.listComments({
         ...place,
         issue_number: ref.number,
         per_page: pageSize,
         page,
       }),
-  );
-  const texts = comments.map((data) => commentFrom(ref, data, ref.number));
-  return [opening, ...texts].slice(-limit);
+  });
+  const texts = [issueFrom(ref, opening), ...comments.map((one) => commentFrom(ref, one))];
+  return texts.slice(-limit);
 }
 
-function commentFrom(ref: RepositoryRef, data: TextData, number: number): ForgeText {
-  return textFrom({ ...ref, kind: "comment", id: String(data.id) }, data, number);
+function issueFrom(ref: RepositoryRef, data: TextData & { readonly number: number }): ForgeText {
+  return textFrom({ ...ref, kind: "issue", id: String(data.number) }, data, data.number);
+}
+
+function commentFrom(
+  ref: RepositoryRef,
+  data: TextData & { readonly issue_url: string },
+): ForgeText {
+  const one = { ...ref, kind: "comment", id: String(data.id) } as const;
+  return textFrom(one, data, numberIn(data.issue_url));
 }
 
 async function textsSince(
@@ -178,26 +199,22 @@ async function textsSince(
 ): Promise<ForgeText[]> {
   const since = instant(asked.since);
   const oldestFirst = { since, sort: "updated", direction: "asc", per_page: pageSize } as const;
-  const comments = await pages(
-    client,
-    ref,
-    (page) => (api, place) =>
+  const comments = await readPages(client, ref, {
+    call: (page) => (api, place) =>
       api.rest.issues.listCommentsForRepo({ ...place, ...oldestFirst, page }),
-  );
-  const inline = await pages(
-    client,
-    ref,
-    (page) => (api, place) =>
+  });
+  const inline = await readPages(client, ref, {
+    call: (page) => (api, place) =>
       api.rest.pulls.listReviewCommentsForRepo({ ...place, ...oldestFirst, page }),
-  );
-  const issues = await pages(
-    client,
-    ref,
-    (page) => (api, place) =>
+  });
+  const issues = await readPages(client, ref, {
+    call: (page) => (api, place) =>
       api.rest.issues.listForRepo({ ...place, ...oldestFirst, state: "all", page }),
-  );
+  });
+  const pulls = issues.filter((data) => data.pull_request !== undefined).slice(-pullsLimit);
+  const from = Date.parse(since);
   const texts = [
-    ...comments.map((data) => commentFrom(ref, data, numberIn(data.issue_url))),
+    ...comments.map((data) => commentFrom(ref, data)),
     ...inline.map((data) => {
       const one = { ...ref, kind: "inline-comment", id: String(data.id) } as const;
       return textFrom(one, data, numberIn(data.pull_request_url));
@@ -205,28 +222,30 @@ async function textsSince(
     // A pull request's body is no source of commands, and an issue's only while it is new (1.4).
     ...issues
       .filter((data) => data.pull_request === undefined)
-      .map((data) => {
-        const one = { ...ref, kind: "issue", id: String(data.number) } as const;
-        return textFrom(one, data, data.number);
-      })
-      .filter(({ createdAt }) => createdAt >= asked.since),
+      .map((data) => issueFrom(ref, data))
+      .filter(({ createdAt }) => createdAt >= from),
+    ...(await reviewsOf(client, ref, pulls)).filter(
+      ({ body, createdAt }) => body !== "" && createdAt >= from,
+    ),
   ];
   return texts.toSorted((one, two) => one.changedAt - two.changedAt).slice(0, asked.limit);
 }
 
-/** All pages up to the limit; empty where what is listed does not exist. */
-async function pages<T>(
+/** GitHub has no list of a repository's reviews; a pull request with a new one is among those that changed. */
+async function reviewsOf(
   client: Client,
   ref: RepositoryRef,
-  callFor: (page: number) => Call<T[]>,
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let page = 1; page <= pagesLimit; page += 1) {
-    const found = await client.read(ref, callFor(page));
-    all.push(...(found ?? []));
-    if (found === null || found.length < pageSize) break;
+  pulls: readonly { readonly number: number }[],
+): Promise<ForgeText[]> {
+  const texts: ForgeText[] = [];
+  for (const { number } of pulls) {
+    const reviews = await readPages(client, ref, {
+      call: (page) => (api, place) =>
+        api.rest.pulls.listReviews({ ...place, pull_number: number, per_page: pageSize, page }),
+    });
+    texts.push(...reviews.map((data) => reviewFrom(ref, data, number)));
   }
-  return all;
+  return texts;
 }
 
 async function editComment(
@@ -234,12 +253,10 @@ async function editComment(
   ref: ConversationRef,
   { id, body }: { id: string; body: string },
 ): Promise<Written | null> {
-  const known = await readText(client, { ...ref, kind: "comment", id });
-  if (known === null) return null;
-  const changed = await client.write(ref, (api, place) =>
+  const changed = await client.change(ref, (api, place) =>
     api.rest.issues.updateComment({ ...place, comment_id: Number(id), body }),
   );
-  return written(changed);
+  return changed === null ? null : written(changed);
 }
 
 async function listOwnComments(
@@ -247,10 +264,8 @@ async function listOwnComments(
   self: Person,
   { ref, since }: { ref: ConversationRef; since: number },
 ): Promise<(Written & { body: string })[]> {
-  const found = await pages(
-    client,
-    ref,
-    (page) => (api, place) =>
+  const found = await readPages(client, ref, {
+    call: (page) => (api, place) =>
       api.rest.issues.listComments({
         ...place,
         issue_number: ref.number,
@@ -258,7 +273,7 @@ async function listOwnComments(
         per_page: pageSize,
         page,
       }),
-  );
+  });
   return found
     .filter(({ user }) => String(user?.id) === self.id)
     .map((data) => ({ ...written(data), body: data.body ?? "" }));

@@ -4,7 +4,7 @@
 import type { Probot } from "probot";
 import { minuteMs } from "../../../policies/durations.ts";
 import { callMsLimit } from "./app.ts";
-import { writeFailure } from "./failures.ts";
+import { statusOf, tokenFailure } from "./failures.ts";
 
 export type Use = "read" | "write" | "git-read" | "git-write";
 
@@ -30,9 +30,19 @@ const wanted: Readonly<Record<Use, Readonly<Record<string, "read" | "write">>>> 
 const keptMs = 55 * minuteMs;
 const permissionsKeptMs = 10 * minuteMs;
 
+/** `forgeId` null: for the whole installation, to list its repositories. */
+export interface Asked {
+  readonly account: string;
+  readonly forgeId: string | null;
+  readonly use: Use;
+}
+
 export interface Tokens {
-  /** `forgeId` null: for the whole installation, to list its repositories. Throws Failure. */
-  token(asked: { account: string; forgeId: string | null; use: Use }): Promise<string>;
+  /**
+   * Null where the installation is gone or does not reach the repository. Throws Failure `limited`, or `unavailable`,
+   * which a suspended installation is as well (1.7).
+   */
+  token(asked: Asked): Promise<string | null>;
   /** A token that GitHub did not take is not used again. */
   forget(token: string): void;
 }
@@ -44,8 +54,38 @@ export interface TokenOptions {
   readonly onSecret: (secret: string) => void;
 }
 
-export function openTokens({ probot, now, onSecret }: TokenOptions): Tokens {
+export function openTokens(options: TokenOptions): Tokens {
+  const { now } = options;
+  const mint = openMint(options);
   const kept = new Map<string, { token: string; until: number }>();
+  const underway = new Map<string, Promise<string | null>>();
+
+  async function mintToKeep(key: string, asked: Asked): Promise<string | null> {
+    const token = await mint(asked);
+    if (token !== null) kept.set(key, { token, until: now() + keptMs });
+    return token;
+  }
+
+  return {
+    token: async (asked) => {
+      // Git says no more than that it was refused, so that a token which was kept too long could not be told.
+      if (asked.use === "git-read" || asked.use === "git-write") return mint(asked);
+      const key = `${asked.account} ${asked.forgeId} ${asked.use}`;
+      const known = kept.get(key);
+      if (known !== undefined && known.until > now()) return known.token;
+      // Many ask at once after a pause; one token serves them all.
+      const minting =
+        underway.get(key) ?? mintToKeep(key, asked).finally(() => underway.delete(key));
+      underway.set(key, minting);
+      return minting;
+    },
+    forget: (token) => {
+      for (const [key, one] of kept) if (one.token === token) kept.delete(key);
+    },
+  };
+}
+
+function openMint({ probot, now, onSecret }: TokenOptions) {
   const granted = new Map<
     string,
     { permissions: Readonly<Record<string, string>>; until: number }
@@ -64,38 +104,33 @@ export function openTokens({ probot, now, onSecret }: TokenOptions): Tokens {
     return permissions;
   }
 
-  async function mint(asked: Parameters<Tokens["token"]>[0]): Promise<string> {
-    const { account, forgeId, use } = asked;
-    try {
-      const permissions = narrowed(wanted[use], await permissionsOf(account));
-      const api = await probot.auth();
-      const { data } = await api.rest.apps.createInstallationAccessToken({
-        installation_id: Number(account),
-        ...(forgeId === null ? {} : { repository_ids: [Number(forgeId)] }),
-        permissions,
-        request: { signal: AbortSignal.timeout(callMsLimit) },
-      });
-      onSecret(data.token);
-      return data.token;
-    } catch (error) {
-      throw writeFailure(error, { route: "minting a token", now: now() });
-    }
+  async function mintOnce({ account, forgeId, use }: Asked): Promise<string> {
+    const permissions = narrowed(wanted[use], await permissionsOf(account));
+    const api = await probot.auth();
+    const { data } = await api.rest.apps.createInstallationAccessToken({
+      installation_id: Number(account),
+      ...(forgeId === null ? {} : { repository_ids: [Number(forgeId)] }),
+      permissions,
+      request: { signal: AbortSignal.timeout(callMsLimit) },
+    });
+    onSecret(data.token);
+    return data.token;
   }
 
-  return {
-    token: async (asked) => {
-      // Git says no more than that it was refused, so that a token which was kept too long could not be told.
-      if (asked.use === "git-read" || asked.use === "git-write") return mint(asked);
-      const key = `${asked.account} ${asked.forgeId} ${asked.use}`;
-      const known = kept.get(key);
-      if (known !== undefined && known.until > now()) return known.token;
-      const token = await mint(asked);
-      kept.set(key, { token, until: now() + keptMs });
-      return token;
-    },
-    forget: (token) => {
-      for (const [key, one] of kept) if (one.token === token) kept.delete(key);
-    },
+  function unminted(error: unknown): null {
+    const status = statusOf(error);
+    if (status === 404 || status === 422) return null;
+    throw tokenFailure(error, { route: "minting a token", now: now() });
+  }
+
+  return async (asked: Asked): Promise<string | null> => {
+    try {
+      return await mintOnce(asked);
+    } catch (error) {
+      // It may be that less is granted by now: asked once more with what is.
+      if (statusOf(error) !== 422 || !granted.delete(asked.account)) return unminted(error);
+    }
+    return mintOnce(asked).catch(unminted);
   };
 }
 

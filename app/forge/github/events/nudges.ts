@@ -2,48 +2,13 @@
 // for himself.
 
 import type { ForgeEvent, NudgeEvent } from "../../../../policies/events.ts";
-import { idOf, type Payload, type ReadingOptions } from "./payload.ts";
-
-interface Nudging extends Payload {
-  readonly release?: { readonly tag_name: string };
-  readonly package?: Package;
-  readonly registry_package?: Package;
-  readonly check_run?: {
-    readonly head_sha: string;
-    readonly app?: { readonly id: number } | null;
-    readonly check_suite?: { readonly head_branch?: string | null };
-  };
-  readonly check_suite?: Suite;
-  readonly workflow_run?: Suite;
-  readonly sha?: string;
-  readonly branches?: readonly { readonly name: string }[];
-  readonly deployment?: { readonly sha: string; readonly ref: string };
-  readonly pull_request?: {
-    readonly number: number;
-    readonly merged?: boolean;
-    readonly head: { readonly sha: string; readonly ref: string };
-  };
-  readonly issue?: { readonly number: number };
-  readonly ref?: string;
-  readonly ref_type?: string;
-  readonly after?: string;
-  readonly branch?: string;
-}
-
-interface Suite {
-  readonly head_sha: string;
-  readonly head_branch?: string | null;
-  readonly app?: { readonly id: number } | null;
-}
-
-interface Package {
-  readonly package_version?: { readonly version?: string; readonly tag_name?: string } | null;
-}
+import { idOf, Nudging, type ReadingOptions, type Suite } from "./payload.ts";
 
 type About = Partial<Pick<NudgeEvent, "tag" | "branch" | "commit" | "number">>;
 
-export function nudgesOf(name: string, payload: Payload, options: ReadingOptions): ForgeEvent[] {
-  const told = payload as Nudging;
+/** Throws for a payload that is not what its event promises. */
+export function nudgesOf(name: string, payload: unknown, options: ReadingOptions): ForgeEvent[] {
+  const told = Nudging.parse(payload);
   const about = aboutOf(name, told, options);
   return about.map(([event, { tag = null, branch = null, commit = null, number = null }]) => ({
     kind: "nudge",
@@ -58,7 +23,7 @@ export function nudgesOf(name: string, payload: Payload, options: ReadingOptions
 }
 
 function aboutOf(name: string, told: Nudging, options: ReadingOptions): [string, About][] {
-  const event = told.action === undefined ? name : `${name}.${told.action}`;
+  const event = typeof told.action === "string" ? `${name}.${told.action}` : name;
   switch (event) {
     case "release.published":
     case "release.edited":
@@ -97,7 +62,7 @@ function plainOf(name: string, told: Nudging): [string, About][] {
       return [[name, { commit: sha ?? null, branch: ref ?? null }]];
     }
     case "push":
-      return [[name, { ...refOf(told.ref ?? ""), commit: told.after ?? null }]];
+      return [[name, { ...refOf(told.ref ?? ""), commit: commitOf(told.after) }]];
     case "create":
       return told.ref_type === "tag" ? [[name, { tag: told.ref ?? null }]] : [];
     case "repository_dispatch":
@@ -115,25 +80,26 @@ function versionOf({ package: one, registry_package: other }: Nudging): string |
 /** Our own checks ring for nobody. */
 function checkOf(event: string, told: Nudging, { appId }: ReadingOptions): [string, About][] {
   const run = told.check_run;
-  if (run === undefined || run.app?.id === appId) return [];
+  if (!run || run.app?.id === appId) return [];
   return [[event, { commit: run.head_sha, branch: run.check_suite?.head_branch ?? null }]];
 }
 
-function suiteOf(
-  event: string,
-  suite: Suite | undefined,
-  { appId }: ReadingOptions,
-): [string, About][] {
-  if (suite === undefined || suite.app?.id === appId) return [];
+function suiteOf(event: string, suite: Suite, { appId }: ReadingOptions): [string, About][] {
+  if (!suite || suite.app?.id === appId) return [];
   return [[event, { commit: suite.head_sha, branch: suite.head_branch ?? null }]];
 }
 
 /** A merge is a close of its own kind: whoever waits for one hears both. */
 function pullOf({ pull_request: pull }: Nudging): [string, About][] {
-  if (pull === undefined) return [];
+  if (!pull) return [];
   const about = { number: pull.number, commit: pull.head.sha, branch: pull.head.ref };
   const closed: [string, About] = ["pull_request.closed", about];
   return pull.merged === true ? [closed, ["pull_request.merged", about]] : [closed];
+}
+
+/** A ref that was deleted is told with zeros. */
+function commitOf(commit: string | null | undefined): string | null {
+  return commit === undefined || commit === null || /^0+$/.test(commit) ? null : commit;
 }
 
 function refOf(ref: string): About {

@@ -1,27 +1,20 @@
 // What the App may reach (spec 1.7, 6.2): installations that come, pause and go, and repositories in them.
 
 import type { ForgeEvent } from "../../../../policies/events.ts";
-import { by, idOf, type Payload, type ReadingOptions } from "./payload.ts";
-
-interface Reach extends Payload {
-  readonly repositories?: readonly { readonly id: number }[];
-  readonly repositories_added?: readonly { readonly id: number }[];
-  readonly repositories_removed?: readonly { readonly id: number }[];
-}
+import { by, idOf, Reach, type ReadingOptions } from "./payload.ts";
 
 type Change = Extract<ForgeEvent, { kind: "reach" }>["change"];
 
 export function reachOf(
   name: "installation" | "installation_repositories" | "repository",
-  payload: Payload,
+  payload: unknown,
   { connection }: ReadingOptions,
 ): ForgeEvent[] {
-  const reach = payload as Reach;
-  const account = String(reach.installation?.id ?? "");
-  if (account === "") throw new Error("no installation");
+  const reach = Reach.parse(payload);
 
   function told(change: Change, forgeIds: readonly string[] | null): ForgeEvent[] {
     if (forgeIds?.length === 0) return [];
+    const account = idOf(reach.installation);
     return [{ kind: "reach", connection, account, ...by(reach), change, forgeIds }];
   }
 
@@ -40,13 +33,12 @@ export function reachOf(
 }
 
 function installationOf(
-  reach: Reach,
+  { action, repositories }: Reach,
   told: (change: Change, forgeIds: readonly string[] | null) => ForgeEvent[],
 ): ForgeEvent[] {
-  const { action = "" } = reach;
-  switch (action) {
+  switch (action ?? "") {
     case "created":
-      return told("open", ids(reach.repositories));
+      return told("open", ids(repositories));
     case "unsuspend":
     case "new_permissions_accepted":
       return told("open", null);
@@ -60,5 +52,5 @@ function installationOf(
 }
 
 function ids(repositories: Reach["repositories"]): string[] {
-  return (repositories ?? []).map((repository) => idOf({ ...repository, full_name: "" }));
+  return (repositories ?? []).map(idOf);
 }

@@ -7,7 +7,7 @@ import type { EventText, ForgeEvent } from "../../../../policies/events.ts";
 import { Failure } from "../../../../policies/failure.ts";
 import type { Webhooks } from "../../webhooks.ts";
 import { nudgesOf } from "./nudges.ts";
-import { by, idOf, type Payload, type ReadingOptions } from "./payload.ts";
+import { by, idOf, Said, type Payload, type ReadingOptions, type Written } from "./payload.ts";
 import { reachOf } from "./reach.ts";
 
 type Read = Webhooks["read"];
@@ -16,7 +16,7 @@ type Read = Webhooks["read"];
 export function openReading(probot: Probot, options: ReadingOptions): Read {
   const open = new Map<string, ForgeEvent[]>();
   probot.onAny((context) => {
-    const found = eventsOf(context.name, context.payload as Payload, options);
+    const found = eventsOf(context.name, context.payload, options);
     open.get(context.id)?.push(...found);
   });
   return async ({ guid, event, body }) => {
@@ -33,7 +33,7 @@ export function openReading(probot: Probot, options: ReadingOptions): Read {
   };
 }
 
-function parse(body: string): Payload {
+function parse(body: string): object {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -53,14 +53,14 @@ function bad(event: string, cause: unknown): Failure {
 }
 
 /** What an event speaks of, in order. Throws whatever a malformed payload makes it stumble over. */
-export function eventsOf(name: string, payload: Payload, options: ReadingOptions): ForgeEvent[] {
+export function eventsOf(name: string, payload: unknown, options: ReadingOptions): ForgeEvent[] {
   switch (name) {
     case "issue_comment":
     case "issues":
     case "pull_request":
     case "pull_request_review":
     case "pull_request_review_comment":
-      return [...saidOf(name, payload, options), ...nudgesOf(name, payload, options)];
+      return [...saidOf(name, Said.parse(payload), options), ...nudgesOf(name, payload, options)];
     case "installation":
     case "installation_repositories":
     case "repository":
@@ -70,28 +70,7 @@ export function eventsOf(name: string, payload: Payload, options: ReadingOptions
   }
 }
 
-interface Said extends Payload {
-  readonly issue?: Body & { readonly number: number; readonly pull_request?: object };
-  readonly pull_request?: Body & {
-    readonly number: number;
-    readonly merged?: boolean;
-    readonly head: { readonly sha: string };
-  };
-  readonly comment?: Body & {
-    readonly id: number;
-    readonly performed_via_github_app?: { readonly id: number } | null;
-  };
-  readonly review?: Body & { readonly id: number };
-  readonly changes?: { readonly body?: object };
-}
-
-interface Body {
-  readonly body: string | null;
-  readonly user: { readonly id: number } | null;
-}
-
-function saidOf(name: string, payload: Payload, options: ReadingOptions): ForgeEvent[] {
-  const said = payload as Said;
+function saidOf(name: string, said: Said, options: ReadingOptions): ForgeEvent[] {
   switch (name) {
     case "issue_comment":
       return commentOf(said, { kind: "comment", options });
@@ -111,7 +90,7 @@ function commentOf(
   { kind, options }: { kind: "comment" | "inline-comment"; options: ReadingOptions },
 ): ForgeEvent[] {
   const { comment } = said;
-  if (comment === undefined) throw new Error("no comment");
+  if (!comment) throw new Error("no comment");
   const number = numberOf(said);
   const isOurs = isBySelf(comment, options);
   const bySelf = String(said.sender?.id) === options.self.id;
@@ -124,33 +103,37 @@ function commentOf(
     return [{ kind: "own-text", ...conversation(said, options), ...by(said), id: text.id, change }];
   }
   if (change === "deleted") return [{ kind: "deleted", text, number }];
-  return said.changes?.body === undefined ? [] : [{ kind: "edited", text, number }];
+  return isEdit(said) ? [{ kind: "edited", text, number }] : [];
 }
 
 function reviewOf(said: Said, options: ReadingOptions): ForgeEvent[] {
   const { review, action } = said;
-  if (review === undefined) throw new Error("no review");
-  if (isBySelf(review, options) || review.body === null || review.body === "") return [];
+  if (!review) throw new Error("no review");
+  if (isBySelf(review, options) || !review.body) return [];
   const number = numberOf(said);
   const text = textOf(said, options, { kind: "review", id: `${number}/${review.id}` });
   if (action === "submitted") return [newText(text, number, review.body)];
-  return action === "edited" ? [{ kind: "edited", text, number }] : [];
+  return isEdit(said) ? [{ kind: "edited", text, number }] : [];
+}
+
+/** Of the words themselves, not of a title or a label. */
+function isEdit({ action, changes }: Said): boolean {
+  return action === "edited" && changes?.body !== undefined;
 }
 
 /** The body of an issue counts when it is opened; a pull request's never (1.4). */
 function issueOf(said: Said, options: ReadingOptions): ForgeEvent[] {
   const { issue, action } = said;
-  if (issue === undefined) throw new Error("no issue");
+  if (!issue) throw new Error("no issue");
   if (isBySelf(issue, options)) return [];
   const { number } = issue;
   const text = textOf(said, options, { kind: "issue", id: String(number) });
   if (action === "opened") return [newText(text, number, issue.body)];
-  const isEdit = action === "edited" && said.changes?.body !== undefined;
-  return isEdit ? [{ kind: "edited", text, number }] : [];
+  return isEdit(said) ? [{ kind: "edited", text, number }] : [];
 }
 
 function headOf(said: Said, options: ReadingOptions): ForgeEvent[] {
-  if (said.action !== "synchronize" || said.pull_request === undefined) return [];
+  if (said.action !== "synchronize" || !said.pull_request) return [];
   const { sha } = said.pull_request.head;
   return [{ kind: "head-moved", ...conversation(said, options), ...by(said), commit: sha }];
 }
@@ -165,14 +148,14 @@ const changes = {
 } as const;
 
 function conversationOf(said: Said, options: ReadingOptions): ForgeEvent[] {
-  const { action = "" } = said;
+  const action = said.action ?? "";
   if (!Object.hasOwn(changes, action)) return [];
   const isMerged = action === "closed" && said.pull_request?.merged === true;
   const change = isMerged ? "merged" : changes[action as keyof typeof changes];
   return [{ kind: "conversation", ...conversation(said, options), ...by(said), change }];
 }
 
-function newText(text: EventText, number: number, body: string | null): ForgeEvent {
+function newText(text: EventText, number: number, body: Written["body"]): ForgeEvent {
   const bodyHash = createHash("sha256")
     .update(body ?? "")
     .digest("hex");
@@ -194,15 +177,12 @@ function conversation(said: Said, options: ReadingOptions) {
 
 /** Of an issue or pull request; both are numbered in one sequence. */
 function numberOf({ issue, pull_request: pull }: Said): number {
-  const number = issue?.number ?? pull?.number;
-  if (!Number.isInteger(number)) throw new Error("no number");
-  return Number(number);
+  const subject = issue ?? pull;
+  if (!subject) throw new Error("no conversation");
+  return subject.number;
 }
 
 /** By numbers alone: a name that looks like ours is only a name. */
-function isBySelf(
-  text: Body & { performed_via_github_app?: { readonly id: number } | null },
-  { self, appId }: ReadingOptions,
-): boolean {
+function isBySelf(text: Written, { self, appId }: ReadingOptions): boolean {
   return String(text.user?.id) === self.id || text.performed_via_github_app?.id === appId;
 }
