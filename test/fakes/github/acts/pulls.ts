@@ -115,6 +115,7 @@ export function review(world: World, options: NewReview): Review {
   const text = newText(world, { issue, by, body });
   const made: Review = { ...text, state, commit: issue.pull.headSha };
   world.reviews.push(made);
+  issue.updatedAt = made.createdAt;
   note(world, { kind: "review", id: made.id, by, issue, body });
   tellReview(world, made, { action: "submitted", by });
   return made;
@@ -154,6 +155,7 @@ export function inlineComment(world: World, options: NewInlineComment): InlineCo
     inReplyTo: inReplyTo?.id ?? null,
   };
   world.inlineComments.push(made);
+  issue.updatedAt = made.createdAt;
   note(world, { kind: "inline-comment", id: made.id, by, issue, body });
   tellInlineComment(world, made, { action: "created", by });
   return made;
@@ -163,6 +165,7 @@ function emptyReview(world: World, issue: PullIssue, by: Account): Review {
   const text = newText(world, { issue, by, body: "" });
   const made: Review = { ...text, state: "COMMENTED", commit: issue.pull.headSha };
   world.reviews.push(made);
+  issue.updatedAt = made.createdAt;
   return made;
 }
 

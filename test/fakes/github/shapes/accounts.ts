@@ -28,7 +28,7 @@ export type SimpleUser = NonNullable<Answer<"issues", "getComment">["user"]>;
 export function userShape(world: World, account: Account): SimpleUser {
   const { id, login, type } = account;
   const url = `${apiUrl(world)}/users/${encodeURIComponent(login)}`;
-  const page = type === "Bot" ? `apps/${login.replace("[bot]", "")}` : login;
+  const page = type === "Bot" ? `apps/${login.replace("[bot]", "")}` : encodeURIComponent(login);
   return {
     login,
     id,
