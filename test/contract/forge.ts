@@ -26,7 +26,7 @@ export interface ForgeHarness {
   /** Lets the forge's clock move on and gives an instant after all that was written so far. */
   readonly later: () => Promise<number>;
   readonly reactionsOn: (ref: TextRef) => Promise<string[]>;
-  /** From now on the forge takes no write. */
+  /** From now on the forge takes no write, and does none. */
   readonly breakDown: () => void;
   readonly close: () => Promise<void>;
 }
@@ -38,6 +38,7 @@ interface Scene extends ForgeHarness {
 
 const unknownId = "987654";
 const unknownNumber = 9876;
+const unknownCommit = "f".repeat(40);
 const pull = { title: "A door", body: "Opens.", head: "holdfast/m-1-a", base: "main" };
 const changed = { title: "Changed", body: "changed", isDraft: false };
 const refused = { name: "Failure", code: "refused", retry: "never" };
@@ -56,6 +57,7 @@ export function describeForge(name: string, makeForge: () => Promise<ForgeHarnes
 
   describe(`the forge port: ${name}`, () => {
     describeReading(begin);
+    describeRepositories(begin);
     describeComments(begin);
     describeReactions(begin);
     describePulls(begin);
@@ -103,11 +105,12 @@ function describeReading(begin: () => Promise<Scene>): void {
   });
 
   test("a person's comment is read as it is now, and says that it was edited", async () => {
-    const { forge, issue, admin, textOf, writeComment, editComment } = await begin();
+    const { forge, issue, admin, later, textOf, writeComment, editComment } = await begin();
     const body = "@holdfast do it\n\n`código` 🦀\r\nend ";
     const ref = textOf("comment", await writeComment(issue.number, body, admin));
     const text = await forge.readText(ref);
     expect(text).toMatchObject({ ref, number: issue.number, body, author: admin, isEdited: false });
+    await later();
     await editComment(ref.id, "other words", admin);
     expect(await forge.readText(ref)).toMatchObject({ body: "other words", isEdited: true });
   });
@@ -135,6 +138,51 @@ function describeReading(begin: () => Promise<Scene>): void {
   });
 }
 
+function describeRepositories(begin: () => Promise<Scene>): void {
+  test("every repository that is reached is listed as it is read by its id", async () => {
+    const { forge, other, repository } = await begin();
+    const seen = await forge.readRepository(repository);
+    expect(seen).toMatchObject({ forgeId: repository.forgeId, isArchived: false });
+    expect(await other.listRepositories()).toEqual([seen]);
+    const elsewhere = { ...repository, forgeId: unknownId };
+    expect(await forge.readRepository(elsewhere)).toBeNull();
+  });
+
+  test("where git goes holds no credential, whatever git is given beside", async () => {
+    const { forge, repository } = await begin();
+    const seen = await forge.readRepository(repository);
+    expect(seen?.source).not.toContain("@");
+    for (const use of ["read", "write"] as const) {
+      const token = await forge.gitToken(repository, use);
+      if (token !== null) expect(seen?.source).not.toContain(token);
+    }
+  });
+
+  test("everybody has an address of their own, the same for all", async () => {
+    const { forge, other, admin, stranger } = await begin();
+    expect(forge.emailOf(admin)).toMatch(/^[^@\s]+@[^@\s]+$/);
+    expect(other.emailOf(admin)).toBe(forge.emailOf(admin));
+    expect(forge.emailOf(stranger)).not.toBe(forge.emailOf(admin));
+  });
+
+  test("what the forge has none of reads as nothing, and is refused to be written", async () => {
+    const { forge, repository } = await begin();
+    const { checks, releases, deliveryListing } = forge.capabilities;
+    const check = { commit: unknownCommit, name: "n", title: "t", summary: "s", annotations: [] };
+    if (!checks) {
+      const write = forge.writeCheck(repository, { ...check, conclusion: "success" });
+      await expect(write).rejects.toMatchObject(refused);
+    }
+    if (!releases) expect(await forge.listReleases(repository)).toEqual([]);
+    if (!deliveryListing) expect(await forge.failedDeliveries(0)).toEqual([]);
+    await expect(forge.redeliver(unknownId)).rejects.toMatchObject(refused);
+    expect(await forge.readChecks(repository, unknownCommit)).toEqual([]);
+    expect(await forge.listPackageVersions(repository, "no-such-package")).toEqual([]);
+    expect(await forge.readRef(repository, "refs/heads/no-such-branch")).toBeNull();
+    expect(await forge.readPull({ ...repository, number: unknownNumber })).toBeNull();
+  });
+}
+
 function describeComments(begin: () => Promise<Scene>): void {
   test("what was written is there for every adapter, under our name", async () => {
     const { forge, other, issue, textOf } = await begin();
@@ -155,8 +203,10 @@ function describeComments(begin: () => Promise<Scene>): void {
   });
 
   test("a comment is edited in place", async () => {
-    const { forge, other, issue, textOf } = await begin();
+    const { forge, other, issue, later, textOf } = await begin();
     const written = await forge.createComment(issue, "running");
+    // A forge may count whole seconds: what is changed within one does not show.
+    await later();
     expect(await other.editComment(issue, written.id, "done")).toEqual(written);
     const text = await forge.readText(textOf("comment", written.id));
     expect(text).toMatchObject({ body: "done", isEdited: true });

@@ -133,10 +133,14 @@ async function listPackageVersions(
   name: string,
 ): Promise<string[]> {
   for (const type of packageTypes) {
-    const asked = { package_type: type, package_name: name, per_page: 100 } as const;
+    const asked = { package_type: type, package_name: name } as const;
     const found =
       (await client.read(ref, (api, { owner }) =>
-        api.rest.packages.getAllPackageVersionsForPackageOwnedByOrg({ ...asked, org: owner }),
+        api.rest.packages.getAllPackageVersionsForPackageOwnedByOrg({
+          ...asked,
+          org: owner,
+          per_page: pageSize,
+        }),
       )) ??
       (await client.read(ref, (api, { owner }) =>
         api.rest.packages.getAllPackageVersionsForPackageOwnedByUser({ ...asked, username: owner }),

@@ -1,0 +1,7 @@
+import { describeNetworkForge } from "../../../contract/forge-network.ts";
+// The GitHub adapter keeps the port's contract (spec 6.1), over HTTP against the fake GitHub.
+import { describeForge } from "../../../contract/forge.ts";
+import { makeHarness } from "./harness.ts";
+
+describeForge("github", makeHarness);
+describeNetworkForge("github", makeHarness);
