@@ -3,6 +3,7 @@
 
 import { createHash } from "node:crypto";
 import type { ParsedComment } from "../policies/commands/commands.ts";
+import { Failure } from "../policies/failure.ts";
 import type { Runner } from "../runners/runner.ts";
 import type { Forge } from "./forge/forge.ts";
 import type { Webhooks } from "./forge/webhooks.ts";
@@ -51,7 +52,10 @@ export function hashOf(text: string): string {
 
 export function forgeOf(host: Pick<Host, "forges">, connection: string): Forge {
   const forge = host.forges.get(connection);
-  if (forge === undefined) throw new Error(`connection ${connection} is not configured`);
+  // Not configured, or not open yet: what needs it waits.
+  if (forge === undefined) {
+    throw new Failure("unavailable", "later", { message: `connection ${connection} is not open` });
+  }
   return forge;
 }
 

@@ -1,17 +1,18 @@
-// Takes away what ended mandates left on this worker (spec 5.1): the checkout at once, the saved state after 14 days.
+// Takes away what is no longer needed (spec 5.1, 6.2): of ended mandates the checkout at once and the saved state after 14
+// days; of deliveries that were handled the body after 7 days.
 
 import { dayMs } from "../policies/durations.ts";
-import type { Runner } from "../runners/runner.ts";
 import type { Host } from "./host.ts";
+import { dropBodies } from "./ledger/incoming/deliveries.ts";
 import { findMandate } from "./ledger/mandates.ts";
 
 const keptMs = 14 * dayMs;
+const bodiesKeptMs = 7 * dayMs;
 
-export async function keepHouse(
-  host: Pick<Host, "ledger" | "running">,
-  runner: Runner,
-): Promise<void> {
+export async function keepHouse(host: Pick<Host, "ledger" | "running" | "runner">): Promise<void> {
+  const { runner } = host;
   const now = host.ledger.now();
+  await host.ledger.write((tx) => dropBodies(tx, now - bodiesKeptMs));
   for (const id of await runner.kept()) {
     const mandate = await host.ledger.read((sql) => findMandate(sql, id));
     const endedAt = mandate?.endedAt ?? null;

@@ -6,7 +6,7 @@ import { redact } from "./redact.ts";
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 /** Writes JSON lines to standard error, so that standard output stays the commands' own. */
-export function openLog(level: string, secrets: readonly string[]): Log {
+export function openLog(level: string, secrets: Iterable<string>): Log {
   const stream: DestinationStream = {
     write: (line: string) => {
       process.stderr.write(redact(line, secrets));

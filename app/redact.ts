@@ -8,7 +8,8 @@ const tokenShapes = [
 ];
 const shortestSecret = 6;
 
-export function redact(text: string, secrets: readonly string[]): string {
+/** `secrets` may grow while it is used: tokens are minted all the time. */
+export function redact(text: string, secrets: Iterable<string>): string {
   let clean = text;
   for (const secret of secrets) {
     if (secret.length >= shortestSecret) clean = clean.replaceAll(secret, "[secret]");

@@ -73,8 +73,15 @@ export type Timing = z.infer<typeof Timing>;
 
 export interface Settings {
   readonly home: string;
-  readonly port: number;
+  /** Where to listen; null where nobody said, and each mode has its own default. */
+  readonly port: number | null;
+  readonly host: string;
+  /** The address under which others reach the server, without closing slash; null where it has none. */
+  readonly publicUrl: string | null;
+  /** The name that commands begin with. */
   readonly mention: string;
+  /** Somebody chose it: otherwise an App is called by its own name. */
+  readonly isMentionChosen: boolean;
   readonly logLevel: string;
   readonly timeZone: string;
   /** A script for the deterministic agent of demonstrations and tests; null = no agent. */
@@ -91,9 +98,13 @@ export type SettingsDecision =
 /** Reads the environment. Problems name the variable and what fits, never a value. */
 export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
   const problems: string[] = [];
-  const port = Number(environment["PORT"] ?? 4700);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
-    problems.push("PORT must be a number from 0 to 65535");
+  const port = readPort(environment["PORT"], problems);
+  const publicUrl = readPublicUrl(environment["HOLDFAST_URL"], problems);
+  for (const [name, instead] of later) {
+    const value = environment[name] ?? "";
+    if (value !== "" && !(name === "DATABASE_URL" && value.startsWith("file:"))) {
+      problems.push(`${name} is for a later version: ${instead}`);
+    }
   }
   const logLevel = environment["LOG_LEVEL"] ?? "info";
   if (!logLevels.includes(logLevel))
@@ -110,13 +121,44 @@ export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
     settings: {
       home: resolve(environment["HOLDFAST_HOME"] ?? defaultHome(environment)),
       port,
+      host: environment["HOST"] ?? "127.0.0.1",
+      publicUrl,
       mention,
+      isMentionChosen: environment["HOLDFAST_MENTION"] !== undefined,
       logLevel,
       timeZone: environment["TZ"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
       script: script === undefined || script === "" ? null : resolve(script),
       timing,
     },
   };
+}
+
+/** Named so that nobody believes them in force. */
+const later = [
+  ["REDIS_URL", "unset it, everything runs in one process"],
+  ["DATABASE_URL", "unset it, the ledger is a file in HOLDFAST_HOME"],
+  ["WEBHOOK_PROXY_URL", "unset it and let a proxy of your own pass webhooks on to this server"],
+] as const;
+
+function readPort(text: string | undefined, problems: string[]): number | null {
+  if (text === undefined || text === "") return null;
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  problems.push("PORT must be a number from 0 to 65535");
+  return null;
+}
+
+/** Tokens travel to it in cookies: only over TLS, or within this machine. */
+function readPublicUrl(text: string | undefined, problems: string[]): string | null {
+  if (text === undefined || text === "") return null;
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const isLoopback = url !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+  const isFit = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback);
+  if (url !== null && isFit && url.search === "" && url.hash === "" && url.username === "") {
+    return url.href.replace(/\/+$/, "");
+  }
+  problems.push("HOLDFAST_URL must be an https address, without query and name");
+  return null;
 }
 
 function defaultHome(environment: NodeJS.ProcessEnv): string {

@@ -73,7 +73,7 @@ describe("imports", () => {
 
   test.each([
     ["policies/a.ts", `import { z } from "zod"; import { y } from "./evidence/b.ts";`],
-    ["policies/policy-file.ts", `import { parseDocument } from "yaml";`],
+    ["policies/yaml-file.ts", `import { parseDocument } from "yaml";`],
     ["runners/exec.ts", `import { spawn } from "node:child_process";`],
     ["runners/agents/task.ts", `import { exec } from "../exec.ts";`],
     ["app/a.ts", `import { runner } from "../runners/runner.ts"; import { open } from "node:fs";`],

@@ -9,8 +9,8 @@ import { openIssue, writeComment, type WriteRefusal } from "../forge/local-writi
 import { operator } from "../forge/operator.ts";
 import type { Home } from "../home.ts";
 import { conversationOf, repositoryOf } from "../ledger/conversations.ts";
-import { addDelivery, findDelivery, takenCommands } from "../ledger/deliveries.ts";
 import { addHold, liftHold, record } from "../ledger/history.ts";
+import { addDelivery, findDelivery, takenCommands } from "../ledger/incoming/deliveries.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { findMandate, listMandates, refreshLook } from "../ledger/mandates.ts";
 import { findMessage, touchStatus } from "../ledger/outbox.ts";

@@ -87,6 +87,7 @@ function programFor(run: Run): Command {
     .configureHelp({ subcommandTerm })
     .showHelpAfterError("(`--help` shows how it is used)");
   addLocal(program, run);
+  addStart(program, run);
   addComment(program, run);
   addShowing(program, run);
   for (const row of orders) addOrder(program, run, row);
@@ -117,10 +118,43 @@ function addLocal(program: Command, run: Run): void {
     .action((repo: string, options: { port?: number }) =>
       run(async (settings) => {
         const { local } = await import("./serve.ts");
-        await local({ ...settings, port: options.port ?? settings.port }, repo);
+        await local(settings, { path: repo, port: options.port ?? settings.port ?? localPort });
         return said("");
       }),
     );
+}
+
+const localPort = 4_700;
+/** As Probot's. */
+const startPort = 3_000;
+
+function addStart(program: Command, run: Run): void {
+  program
+    .command("start")
+    .option(
+      "--port <number>",
+      "port to listen on, 0 for any free one (default: PORT or 3000)",
+      port,
+    )
+    .option(
+      "--workers <number>",
+      "turns at a time, 0 for none (default: the cores, at most 4)",
+      count,
+    )
+    .description("serve GitHub: webhooks, scheduler, workers and pages in this process")
+    .addHelpText("after", example("holdfast start --workers 2"))
+    .action((options: { port?: number; workers?: number }) =>
+      run(async (settings) => {
+        const { start } = await import("./serve.ts");
+        const { workers } = options;
+        return start(settings, { port: options.port ?? settings.port ?? startPort, workers });
+      }),
+    );
+}
+
+function count(text: string): number {
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It must be a number from 0 to 99.");
 }
 
 function port(text: string): number {

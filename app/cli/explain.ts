@@ -16,10 +16,10 @@ import {
   defaultPolicy,
   permissionFor,
   policyFileName,
-  problemLine,
   taskNamed,
 } from "../../policies/policy-file.ts";
 import { checkInputs, stepLabel } from "../../policies/tasks.ts";
+import { problemLine } from "../../policies/yaml-file.ts";
 import { openParser } from "../intake/parser.ts";
 import { momentIn } from "../notices/facts.ts";
 import { refusalNotice, type Refusal } from "../notices/refusal.ts";

@@ -4,8 +4,9 @@
 import { styleText } from "node:util";
 import { formatInstant, minuteMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
-import { policyFileName, problemLine, type PolicyFile } from "../../policies/policy-file.ts";
+import { policyFileName, type PolicyFile } from "../../policies/policy-file.ts";
 import { stallingSteps } from "../../policies/tasks.ts";
+import { problemLine } from "../../policies/yaml-file.ts";
 import { checkGit, type Runner } from "../../runners/runner.ts";
 import { violations, type Violation } from "../doctor.ts";
 import { openHome, type Home } from "../home.ts";

@@ -1,24 +1,101 @@
-// `holdfast local` (spec 7.1): serves one local repository until it is asked to stop, and says what can be tried.
+// `holdfast local` and `holdfast start` (spec 7.1): serve until they are asked to stop, and say what can be tried.
 
 import { styleText } from "node:util";
 import { formatDuration } from "../../policies/durations.ts";
+import { weakSecret } from "../../policies/weak-secret.ts";
 import { openLog } from "../log.ts";
-import { serveLocal, type Serving } from "../serving.ts";
+import { misused, said, type Ending } from "../notices/terminal.ts";
+import { serveLocal, type Serving } from "../serving/local.ts";
+import { serveGitHub, type Server } from "../serving/server.ts";
+import { readSettingsFile, type SettingsFile } from "../settings-file.ts";
 import type { Settings } from "../settings.ts";
+import { readAppKeys, type AppKeysDecision } from "../setup/app-keys.ts";
+import { placeAt, placeOf } from "../setup/github-api.ts";
 
 /** Resolves when the process was asked to end and everything is saved. */
-export async function local(settings: Settings, path: string): Promise<void> {
+export async function local(
+  settings: Settings,
+  { path, port }: { path: string; port: number },
+): Promise<void> {
   const log = openLog(settings.logLevel, []);
-  // Listened for from the beginning: whoever asks during the start is obeyed when it is over.
-  const asked = new Promise<void>((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
-  });
-  const serving = await serveLocal({ settings, path, log });
+  const asked = askedToStop();
+  const serving = await serveLocal({ settings, path, port, log });
   process.stdout.write(greeting(serving, settings.mention));
   await asked;
-  process.stdout.write(farewell(serving.runningCount(), settings.timing.drainMs));
+  await end(serving, settings);
+}
+
+/** Serves GitHub; resolves when the process was asked to end and everything is saved. */
+export async function start(
+  settings: Settings,
+  { port, workers }: { port: number; workers: number | undefined },
+): Promise<Ending> {
+  const read = readSettingsFile(settings.home, process.env);
+  const app = readAppKeys(settings.home, process.env);
+  const problems = [...(read.ok ? [] : read.problems), ...keyProblems(app)];
+  if (!read.ok || !app.ok || app.keys === null || problems.length > 0) {
+    const help = "correct what is named; `holdfast setup github` makes an App";
+    return misused("Nothing was started.", problems.join("; "), help);
+  }
+  const { appId, privateKey, webhookSecret, baseUrl } = app.keys;
+  const place = baseUrl === undefined ? placeOf(null) : placeAt(baseUrl);
+  const secrets = new Set([privateKey, webhookSecret]);
+  const asked = askedToStop();
+  const server = await serveGitHub({
+    settings,
+    file: workers === undefined ? read.file : { ...read.file, workers },
+    keys: { appId: Number(appId), privateKey, webhookSecret, baseUrl: place.api },
+    webUrl: place.web,
+    port,
+    log: openLog(settings.logLevel, secrets),
+    secrets,
+  });
+  process.stdout.write(serverGreeting(server, read.file));
+  await asked;
+  await end(server, settings);
+  return said("");
+}
+
+/** Whoever could guess the secret could speak for GitHub: with a weak one nothing starts (6.2). */
+function keyProblems(app: AppKeysDecision): readonly string[] {
+  if (!app.ok) return app.problems;
+  if (app.keys === null) return ["there is no GitHub App: neither APP_ID nor what setup stores"];
+  const weakness = weakSecret(app.keys.webhookSecret);
+  return weakness === null ? [] : [`WEBHOOK_SECRET must not be used: ${weakness}`];
+}
+
+/** Listened for from the beginning: whoever asks during the start is obeyed when it is over. */
+function askedToStop(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+}
+
+async function end(
+  serving: { runningCount(): number; stop(): Promise<void> },
+  { timing }: Settings,
+): Promise<void> {
+  process.stdout.write(farewell(serving.runningCount(), timing.drainMs));
   await serving.stop();
   process.stdout.write("Stopped. Everything is kept and goes on at the next start.\n");
+}
+
+function serverGreeting(server: Server, file: SettingsFile): string {
+  const { repositories } = file;
+  const named =
+    repositories.length === 0
+      ? "No repository may run tasks yet: name them under `repositories` in settings.yaml."
+      : `Tasks may run in ${repositories.join(", ")}.`;
+  return [
+    `${styleText("bold", "Holdfast")} takes GitHub's webhooks at ${server.webhookUrl}.`,
+    "",
+    `  ${styleText("cyan", server.url)}`,
+    "",
+    "Open this address for the pages: it lets you in and nobody else.",
+    named,
+    "Ctrl-C stops it; everything is kept and goes on at the next start.",
+    "",
+  ].join("\n");
 }
 
 function farewell(count: number, drainMs: number): string {

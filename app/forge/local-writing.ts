@@ -3,7 +3,7 @@
 // changes nothing.
 
 import { repositoryOf } from "../ledger/conversations.ts";
-import { addDelivery } from "../ledger/deliveries.ts";
+import { addDelivery } from "../ledger/incoming/deliveries.ts";
 import {
   addComment,
   addIssue,

@@ -8,7 +8,7 @@ import {
   openDeliveries,
   postponeDelivery,
   type DeliveryRow,
-} from "../ledger/deliveries.ts";
+} from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { commit } from "../turn/persist.ts";
 import { acceptHappening } from "./happenings.ts";

@@ -9,8 +9,8 @@ import {
   findConversation,
   reachedThrough,
 } from "../ledger/conversations.ts";
-import { finishDelivery, takenCommands, type DeliveryRow } from "../ledger/deliveries.ts";
 import { record } from "../ledger/history.ts";
+import { finishDelivery, takenCommands, type DeliveryRow } from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { mandatesIn, mandatesOf, refreshLook } from "../ledger/mandates.ts";
 import { redrawOwn } from "../outbox/redraw.ts";

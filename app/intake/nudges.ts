@@ -4,9 +4,9 @@
 import type { NudgeEvent } from "../../policies/events.ts";
 import type { Host } from "../host.ts";
 import { findRepository } from "../ledger/conversations.ts";
-import { finishDelivery, type DeliveryRow } from "../ledger/deliveries.ts";
+import { finishDelivery, type DeliveryRow } from "../ledger/incoming/deliveries.ts";
+import { nudgeable } from "../ledger/incoming/nudges.ts";
 import { mandateOf } from "../ledger/mandates.ts";
-import { nudgeable } from "../ledger/nudges.ts";
 import { nudge } from "../turn/nudging.ts";
 import { commit } from "../turn/persist.ts";
 

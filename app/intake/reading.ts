@@ -4,14 +4,14 @@
 import type { ForgeEvent } from "../../policies/events.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Host } from "../host.ts";
-import { changeConnection } from "../ledger/connections.ts";
+import { changeConnection } from "../ledger/incoming/connections.ts";
 import {
   finishDelivery,
   postponeDelivery,
   readDelivery,
   unreadDeliveries,
   type RawDelivery,
-} from "../ledger/deliveries.ts";
+} from "../ledger/incoming/deliveries.ts";
 import { commit } from "../turn/persist.ts";
 
 const batchLimit = 100;

@@ -6,7 +6,7 @@ import { Failure } from "../../policies/failure.ts";
 import type { BodyProblem } from "../bodies.ts";
 import type { Announced, Webhooks } from "../forge/webhooks.ts";
 import type { HttpAnswer, HttpRequest, Matched, Route } from "../http.ts";
-import { storeDelivery } from "../ledger/deliveries.ts";
+import { storeDelivery } from "../ledger/incoming/deliveries.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
 

@@ -23,7 +23,7 @@ import {
   takenCommands,
   type DeliveryRow,
   type TakenCommand,
-} from "../ledger/deliveries.ts";
+} from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { refusalNotice } from "../notices/refusal.ts";
 import { commit } from "../turn/persist.ts";

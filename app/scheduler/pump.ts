@@ -4,8 +4,8 @@
 import type { Host } from "../host.ts";
 import { acceptDeliveries } from "../intake/accept.ts";
 import { readDeliveries } from "../intake/reading.ts";
-import { nextDeliveryAt } from "../ledger/deliveries.ts";
 import { claimEntries, nextInboxAt } from "../ledger/inbox.ts";
+import { nextDeliveryAt } from "../ledger/incoming/deliveries.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { nextLookAt } from "../ledger/mandates.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";

@@ -2,10 +2,10 @@
 // which repositories it reaches, and what could not be delivered.
 
 import { formatInstant, minuteMs } from "../../policies/durations.ts";
-import { problemLine } from "../../policies/policy-file.ts";
-import { listConnections, type ConnectionRow } from "../ledger/connections.ts";
+import { problemLine } from "../../policies/yaml-file.ts";
 import type { RepositoryRow } from "../ledger/conversations.ts";
 import { healthOf } from "../ledger/facts.ts";
+import { listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { good, problem, warning, type Check } from "./check.ts";
 

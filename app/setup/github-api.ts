@@ -24,6 +24,11 @@ export function placeOf(host: string | null, protocol = "https"): GitHubPlace {
   return { web: `${protocol}://${host}`, api: `${protocol}://${host}/api/v3` };
 }
 
+/** The place whose API is at this address, as setup and settings keep it. */
+export function placeAt(api: string): GitHubPlace {
+  return api === publicApi ? placeOf(null) : { web: new URL(api).origin, api };
+}
+
 export interface Answer {
   readonly status: number;
   readonly body: unknown;

@@ -5,9 +5,9 @@ import type { NudgeEvent } from "../../policies/events.ts";
 import { hears, nudgedDueAt, type Listening } from "../../policies/mandate/nudges.ts";
 import { conversationOf, repositoryOf } from "../ledger/conversations.ts";
 import { record } from "../ledger/history.ts";
+import { keepNudge, lastRecheckAt, markTold, untoldNudges } from "../ledger/incoming/nudges.ts";
 import type { Sql, Tx } from "../ledger/ledger.ts";
 import type { MandateRow } from "../ledger/mandates.ts";
-import { keepNudge, lastRecheckAt, markTold, untoldNudges } from "../ledger/nudges.ts";
 import { bringForward, liveWait, type WaitRow } from "../ledger/waits.ts";
 import { plain } from "../notices/neutralise.ts";
 

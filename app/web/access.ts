@@ -10,6 +10,8 @@ export interface AccessOptions {
   readonly token: string;
   /** Where the server listens; asked late, because the port may be any free one. */
   readonly port: () => number;
+  /** The address under which others reach the server; null where only this machine does. */
+  readonly publicUrl: string | null;
   /** Paths that hold nothing of anybody: the probes, style and script. */
   readonly open: readonly string[];
 }
@@ -29,20 +31,34 @@ export const securityHeaders: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** The guard of the local server: null lets a request through. */
-export function localAccess(options: AccessOptions): (request: HttpRequest) => HttpAnswer | null {
+/** The guard of the pages: null lets a request through. */
+export function pageAccess(options: AccessOptions): (request: HttpRequest) => HttpAnswer | null {
   return (request) => {
     const host = request.header("host")?.toLowerCase() ?? "";
-    const port = options.port();
+    const origin = originOf(host, options);
     // Another name that leads here is how a page elsewhere would reach us (DNS rebinding).
-    if (host !== `127.0.0.1:${port}` && host !== `localhost:${port}`) return refuse("foreign-host");
-    if (request.method === "POST" && request.header("origin") !== `http://${host}`) {
+    if (origin === null) return refuse("foreign-host");
+    if (request.method === "POST" && request.header("origin") !== origin) {
       return refuse("foreign-origin");
     }
-    if (request.method === "GET" && request.query.has("token")) return enter(request, options);
-    if (options.open.includes(request.path) || hasCookie(request, options)) return null;
-    return refuse("no-cookie");
+    if (request.method === "GET" && request.query.has("token")) {
+      return enter(request, options, origin);
+    }
+    if (options.open.includes(request.path)) return null;
+    return hasBearer(request, options) || hasCookie(request, options) ? null : refuse("no-cookie");
   };
+}
+
+/** The address that a request was sent to, if it is one of ours. */
+function originOf(host: string, { port, publicUrl }: AccessOptions): string | null {
+  if (host === `127.0.0.1:${port()}` || host === `localhost:${port()}`) return `http://${host}`;
+  const ours = publicUrl === null ? null : new URL(publicUrl);
+  return ours?.host === host ? ours.origin : null;
+}
+
+function hasBearer(request: HttpRequest, { token }: AccessOptions): boolean {
+  const [, given = ""] = /^Bearer (\S+)$/.exec(request.header("authorization") ?? "") ?? [];
+  return given !== "" && isSame(given, token);
 }
 
 const refusals = {
@@ -71,23 +87,24 @@ const refusals = {
 function refuse(why: keyof typeof refusals): HttpAnswer {
   const { status, title, words } = refusals[why];
   // A link from another site comes without the cookie; one from our own page brings it.
-  const way = html`Open the address that <code>holdfast local</code> printed. If you have done that
-    in this browser, <a href="">try once more</a>.`;
+  const way = html`Open the address that Holdfast printed when it started. If you have done that in
+    this browser, <a href="">try once more</a>.`;
   return problemAnswer(status, { title, words, way });
 }
 
 /** The token leaves the address, and with it the history and every log. */
-function enter(request: HttpRequest, options: AccessOptions): HttpAnswer {
+function enter(request: HttpRequest, options: AccessOptions, origin: string): HttpAnswer {
   if (!isSame(request.query.get("token") ?? "", options.token)) return refuse("wrong-token");
   const query = new URLSearchParams(request.query);
   query.delete("token");
   // A path of two slashes would be another host.
   const path = `/${request.path.replace(/^[/\\]+/, "")}`;
+  const secure = origin.startsWith("https:") ? "; Secure" : "";
   return {
     status: 303,
     headers: {
       location: query.size === 0 ? path : `${path}?${query.toString()}`,
-      "set-cookie": `${cookieName(options)}=${options.token}; Path=/; HttpOnly; SameSite=Strict`,
+      "set-cookie": `${cookieName(options)}=${options.token}; Path=/; HttpOnly; SameSite=Strict${secure}`,
     },
     body: "",
   };

@@ -41,6 +41,7 @@ export async function conversationPage(
   view: View,
   asked: { number: number; draft: Draft; diff: ReadDiff; selfId: string },
 ): Promise<Page | null> {
+  if (view.repository === null) return null;
   const place = { repositoryId: view.repository.id, number: asked.number };
   const issue = await findIssue(sql, place);
   if (issue === undefined) return null;
@@ -70,7 +71,7 @@ export async function conversationPage(
 
 /** What Holdfast does here: the unfinished in full, the finished by their ids. */
 async function workPart(sql: Sql, view: View, number: number): Promise<HtmlValue> {
-  const mandates = await mandatesIn(sql, `${view.repository.id}#${number}`, { all: true });
+  const mandates = await mandatesIn(sql, `${view.repository?.id ?? ""}#${number}`, { all: true });
   const cards: Html[] = [];
   for (const { id } of mandates.filter(({ endedAt }) => endedAt === null)) {
     cards.push(mandateCard(await factsOf(sql, id, pageLinks), view));

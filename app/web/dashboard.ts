@@ -1,7 +1,7 @@
 // The dashboard (spec 7.4): every unfinished mandate by conversation, what needs a person first,
 // then what is done; beside them the issues and pull requests, and the tasks that can be run.
 
-import { conversationOf } from "../ledger/conversations.ts";
+import { conversationOf, repositoryOf, type ConversationRow } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";
 import { findIssue, listIssues, type IssueRow } from "../ledger/issues.ts";
 import type { Sql } from "../ledger/ledger.ts";
@@ -9,7 +9,15 @@ import { listMandates, type MandateRow } from "../ledger/mandates.ts";
 import type { MandateFacts } from "../notices/facts.ts";
 import { sentenceFor } from "../notices/status.ts";
 import { html, maybe, type Html, type HtmlValue } from "./html.ts";
-import { instant, since, until, type Page, type View, pageLinks } from "./page.ts";
+import {
+  conversationHref,
+  instant,
+  since,
+  until,
+  type Page,
+  type View,
+  pageLinks,
+} from "./page.ts";
 import {
   actions,
   attempts,
@@ -36,8 +44,10 @@ export interface TaskView {
 }
 
 interface Place {
-  readonly number: number;
+  /** `#12`, or `owner/name#12` where there are several repositories. */
+  readonly label: string;
   readonly title: string;
+  readonly href: string;
 }
 
 interface Entry {
@@ -51,13 +61,14 @@ export async function dashboard(
   view: View,
   shown: { filter: string; tasks: TaskView },
 ): Promise<Page> {
-  const here = { repositoryId: view.repository.id };
+  const { repository } = view;
+  const here = repository === null ? {} : { repositoryId: repository.id };
   const rows = await listMandates(sql, { ...here, unfinished: true, limit: unfinishedLimit });
   const open = await entriesOf(sql, view, rows);
   const recent = await listMandates(sql, { ...here, limit: unfinishedLimit + finishedLimit });
   const ended = recent.filter((row) => row.endedAt !== null).slice(0, finishedLimit);
   const done = await entriesOf(sql, view, ended);
-  const issues = await listIssues(sql, view.repository.id, issuesLimit);
+  const issues = repository === null ? [] : await listIssues(sql, repository.id, issuesLimit);
   const visible = open.filter((entry) => fits(entry, shown.filter));
   const groups = groupsOf(visible).map((group) => groupPart(group, view));
   const waiting = open.filter(({ facts }) => needsPerson(facts)).length;
@@ -67,10 +78,14 @@ export async function dashboard(
         ${summary(waiting, open.length - waiting)} ${filters(open, shown.filter)}
         ${groups.length === 0 ? emptyPart(open, view) : groups} ${finishedPart(done, view)}
       </div>
-      <aside>
-        <section id="tasks" data-live>${tasksPart(shown.tasks, view)}</section>
-        <section id="issues" data-live>${issuesPart(issues, view)}</section>
-      </aside>
+      ${
+        repository === null
+          ? null
+          : html`<aside>
+              <section id="tasks" data-live>${tasksPart(shown.tasks, view)}</section>
+              <section id="issues" data-live>${issuesPart(issues, view)}</section>
+            </aside>`
+      }
     </div>`;
   return { title: waiting === 0 ? "Dashboard" : `(${waiting}) Dashboard`, body };
 }
@@ -79,15 +94,28 @@ async function entriesOf(sql: Sql, view: View, rows: readonly MandateRow[]): Pro
   const entries: Entry[] = [];
   for (const { id, conversationId } of rows) {
     const conversation = await conversationOf(sql, conversationId);
-    if (conversation.repositoryId !== view.repository.id) continue;
-    const issue = await findIssue(sql, conversation);
-    const { number } = conversation;
-    entries.push({
-      facts: await factsOf(sql, id, pageLinks),
-      place: { number, title: issue?.title ?? `#${number}` },
-    });
+    const { repositoryId } = conversation;
+    if (view.repository !== null && repositoryId !== view.repository.id) continue;
+    const facts = await factsOf(sql, id, pageLinks);
+    entries.push({ facts, place: await placeOf(sql, view, { facts, conversation }) });
   }
   return entries;
+}
+
+/** An issue of ours has a title here; one on a forge is named by its repository. */
+async function placeOf(
+  sql: Sql,
+  view: View,
+  { facts, conversation }: { facts: MandateFacts; conversation: ConversationRow },
+): Promise<Place> {
+  const { number, repositoryId } = conversation;
+  const href = conversationHref(view, { number, url: facts.anchor.url });
+  if (view.repository === null) {
+    const { name } = await repositoryOf(sql, repositoryId);
+    return { label: `${name}#${number}`, title: "", href };
+  }
+  const issue = await findIssue(sql, conversation);
+  return { label: `#${number}`, title: issue?.title ?? "", href };
 }
 
 function fits({ facts }: Entry, filter: string): boolean {
@@ -135,7 +163,7 @@ function filterPart(
 /** Conversations, the most urgent first, and in each the most urgent mandate first. */
 function groupsOf(entries: readonly Entry[]): Entry[][] {
   const sorted = entries.toSorted((one, other) => urgency(one) - urgency(other));
-  return [...Map.groupBy(sorted, ({ place }) => place.number).values()];
+  return [...Map.groupBy(sorted, ({ place }) => place.label).values()];
 }
 
 function urgency({ facts }: Entry): number {
@@ -145,10 +173,10 @@ function urgency({ facts }: Entry): number {
 function groupPart(entries: readonly Entry[], view: View): HtmlValue {
   const [first] = entries;
   if (first === undefined) return null;
-  const { number, title } = first.place;
+  const { label, title, href } = first.place;
   return html`<section class="group">
     <h2>
-      <a href="/c/${number}"><span class="number">#${number}</span> ${title}</a>
+      <a href="${href}"><span class="number">${label}</span> ${title}</a>
     </h2>
     ${entries.map((entry) => mandateCard(entry.facts, view))}
   </section>`;
@@ -171,7 +199,7 @@ export function mandateCard(facts: MandateFacts, view: View): Html {
       <span>Deadline ${until(facts.deadlineAt, view)}</span>
       ${attempts(facts)}
       ${maybe(counters.cost || null, (cost) => html`<span>Cost ${cost.toFixed(2)}</span>`)}
-      ${maybe(pull, ({ number }) => html`<a href="/c/${number}">Pull request #${number}</a>`)}
+      ${maybe(pull, (one) => html`<a href="${conversationHref(view, one)}">Pull request #${one.number}</a>`)}
     </div>
     ${needsPerson(facts) ? actionsPart(facts, view) : null}
   </article>`;
@@ -187,16 +215,17 @@ function answerLink(facts: MandateFacts, view: View): Html | null {
   return html`<a class="button primary" href="/m/${facts.id}#body">Answer…</a>`;
 }
 
-function emptyPart(open: readonly Entry[], { mention }: View): Html {
+function emptyPart(open: readonly Entry[], { mention, repository }: View): Html {
   if (open.length > 0)
     return html`<p class="empty">No mandate is in this state. <a href="/">Show all</a></p>`;
+  const newIssue = html`<p><a class="button primary" href="/new">Open an issue</a></p>`;
   return html`<div class="empty">
     <p><strong>Nothing is being worked on.</strong></p>
     <p>
       Open an issue and write <code>@${mention} run &lt;task&gt;</code> or
       <code>@${mention} help</code> on a line of its own.
     </p>
-    <p><a class="button primary" href="/new">Open an issue</a></p>
+    ${repository === null ? null : newIssue}
   </div>`;
 }
 
@@ -210,7 +239,7 @@ function finishedPart(done: readonly Entry[], view: View): Html | null {
           html`<li>
             ${badge(shownState(facts))}
             <a class="title" href="/m/${facts.id}">${facts.title}</a>
-            <a class="quiet" href="/c/${place.number}">#${place.number}</a>
+            <a class="quiet" href="${place.href}">${place.label}</a>
             <span class="quiet">${facts.endedAt === null ? null : since(facts.endedAt, view)}</span>
           </li>`,
       )}

@@ -70,11 +70,15 @@ export function alive(): HttpAnswer {
   return { status: 200, headers: { "content-type": "text/plain" }, body: "ok\n" };
 }
 
-/** The ledger takes writes. */
-export async function ready(ledger: Ledger, log: Log): Promise<HttpAnswer> {
+/** The ledger takes writes, and nothing else holds; else the reason code of what does. */
+export async function ready(
+  ledger: Ledger,
+  { log, held }: { log: Log; held: string | null },
+): Promise<HttpAnswer> {
   const headers = { "content-type": "text/plain" };
-  if (await takesWrites(ledger, log)) return { status: 200, headers, body: "ready\n" };
-  return { status: 503, headers, body: "persistence-unavailable\n" };
+  const reason = (await takesWrites(ledger, log)) ? held : "persistence-unavailable";
+  if (reason === null) return { status: 200, headers, body: "ready\n" };
+  return { status: 503, headers, body: `${reason}\n` };
 }
 
 /** Tried, not guessed; why it does not is for the log. */

@@ -10,7 +10,8 @@ import { html, markupOf, type Html, type HtmlValue } from "./html.ts";
 export interface View {
   readonly now: number;
   readonly timeZone: string;
-  readonly repository: { readonly id: string; readonly name: string };
+  /** The one that is shown; null: all of them, whose conversations are at their forges. */
+  readonly repository: { readonly id: string; readonly name: string } | null;
   readonly mention: string;
   /** The ledger's state before the page was read from it. */
   readonly revision: string;
@@ -22,21 +23,32 @@ export interface Page {
   readonly status?: number;
 }
 
+/** Where a conversation can be read: on our own page, or on its forge. */
+export function conversationHref(
+  view: View,
+  { number, url }: { readonly number: number; readonly url: string },
+): string {
+  if (view.repository !== null) return `/c/${number}`;
+  return /^https?:/.test(url) ? url.replace(/#.*$/s, "") : "/";
+}
+
 export function pageAnswer(view: View, { title, body, status = 200 }: Page): HttpAnswer {
+  const name = view.repository?.name ?? "all repositories";
+  const newIssue = html`<a class="button primary" href="/new">New issue</a>`;
   const frame = html`
     <a class="skip" href="#main">To the content</a>
     <header class="top">
       <a class="brand" href="/">Holdfast</a>
-      <span class="repository">${view.repository.name}</span>
+      <span class="repository">${name}</span>
       <nav aria-label="Pages">
         <span class="live" id="live" role="status"></span>
         <a href="/health">Health</a>
-        <a class="button primary" href="/new">New issue</a>
+        ${view.repository === null ? null : newIssue}
       </nav>
     </header>
     <main id="main" data-revision="${view.revision}">${body}</main>
   `;
-  return document(status, `${title} · ${view.repository.name} · Holdfast`, frame);
+  return document(status, `${title} · ${name} · Holdfast`, frame);
 }
 
 /** A small page for what went wrong: what happened, and what to do about it. */

@@ -1,7 +1,7 @@
 // The record (spec 7.4): everything about one mandate, from the words asked to the changes that
 // came of it. Shows what the ledger holds and concludes nothing.
 
-import { conversationOf } from "../ledger/conversations.ts";
+import { conversationOf, repositoryOf } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";
 import { eventsOf, evidenceOf } from "../ledger/history.ts";
 import type { Sql } from "../ledger/ledger.ts";
@@ -14,7 +14,7 @@ import { sentenceFor } from "../notices/status.ts";
 import { replyForm } from "./conversation.ts";
 import { diffPart, type ReadDiff } from "./diff.ts";
 import { html, maybe, type Html, type HtmlValue } from "./html.ts";
-import { since, until, type Page, type View, pageLinks } from "./page.ts";
+import { conversationHref, since, until, type Page, type View, pageLinks } from "./page.ts";
 import { actions, attempts, badge, reasonPart, shownState, wantsReply } from "./state.ts";
 import { timeline, type Past } from "./timeline.ts";
 
@@ -30,15 +30,18 @@ export async function recordPage(
   const mandate = await findMandate(sql, asked.id);
   if (mandate === undefined) return null;
   const { number, repositoryId } = await conversationOf(sql, mandate.conversationId);
-  if (repositoryId !== view.repository.id) return null;
+  if (view.repository !== null && repositoryId !== view.repository.id) return null;
   const { id, title, branch } = mandate;
   const facts = await factsOf(sql, id, pageLinks);
+  const href = conversationHref(view, { number, url: facts.anchor.url });
+  const { name } = await repositoryOf(sql, repositoryId);
+  const label = view.repository === null ? `${name}#${number}` : `#${number}`;
   const turns = await turnsOf(sql, id);
   const past = await pastOf(sql, id, asked.all ? turns : turns.slice(-turnsLimit));
   const left = turns.length - past.turns.length;
   const body = html`<div class="narrow">
     <div id="record" data-live>
-      <p class="path"><a href="/c/${number}">#${number}</a> / <code>${id}</code></p>
+      <p class="path"><a href="${href}">${label}</a> / <code>${id}</code></p>
       <h1>${title}</h1>
       <p class="state" role="status">${badge(shownState(facts))} ${sentenceFor(facts)}</p>
       ${reasonPart(facts)}
@@ -74,7 +77,8 @@ async function anchorPart(
   return html`<section>
     <h2>What was asked</h2>
     <p class="quiet">
-      ${anchor.authorName} (${anchor.permission}) in <a href="/c/${number}">#${number}</a>,
+      ${anchor.authorName} (${anchor.permission}) in
+      <a href="${conversationHref(view, { number, url: anchor.commentUrl })}">#${number}</a>,
       ${since(mandate.createdAt, view)}
     </p>
     <blockquote class="anchor">${anchor.text}</blockquote>
@@ -112,7 +116,7 @@ function factsPart(
     ${counters.tokens > 0 ? row("Tokens", usage(counters.tokens, ceilings.tokens)) : null}
     ${counters.cost > 0 ? row("Cost", usage(counters.cost, ceilings.cost)) : null}
     ${maybe(publishedCommit, (commit) => row("Published", commitPart(branch, commit)))}
-    ${maybe(pull, ({ number }) => row("Pull request", html`<a href="/c/${number}">#${number}</a>`))}
+    ${maybe(pull, (one) => row("Pull request", html`<a href="${conversationHref(view, one)}">#${one.number}</a>`))}
     ${maybe(mandate.parentId, (id) => row("Child of", html`<a href="/m/${id}">${id}</a>`))}
   </dl>`;
 }

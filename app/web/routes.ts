@@ -1,6 +1,5 @@
-// The pages of local mode as one server (spec 7.4): which address shows what, and what a form
-// writes. Writes nothing itself: a form becomes the same text and delivery as one from the command
-// line.
+// The pages as one server (spec 7.4): which address shows what, and what a form writes. Writes nothing
+// itself: a form becomes the same text and delivery as one from the command line.
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -18,7 +17,7 @@ import { conversationOf } from "../ledger/conversations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findMandate } from "../ledger/mandates.ts";
 import type { Log } from "../log.ts";
-import { localAccess, securityHeaders } from "./access.ts";
+import { pageAccess, securityHeaders } from "./access.ts";
 import { conversationPage, emptyDraft, newIssuePage, type Draft } from "./conversation.ts";
 import { dashboard, type TaskView } from "./dashboard.ts";
 import { keepDiffs, type ReadDiff } from "./diff.ts";
@@ -28,23 +27,34 @@ import { html } from "./html.ts";
 import { pageAnswer, problemAnswer, seeOther, type Page, type View } from "./page.ts";
 import { recordPage } from "./record.ts";
 
-const host = "127.0.0.1";
-
 export interface WebOptions extends Pick<ServeOptions, "bodyBytesLimit" | "requestMsLimit"> {
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  readonly publicUrl: string | null;
   /** Who has it is let in; one kept from an earlier start lets open pages go on. */
   readonly token: string;
-  readonly repository: { readonly id: string; readonly name: string };
-  readonly mention: string;
+  /** Asked at each page: an App's name is known only when it was asked for. */
+  readonly mention: () => string;
   readonly timeZone: string;
+  /** Unified diff of a mandate's branch; null when nothing is changed. */
+  readonly diff: (mandateId: string) => Promise<string | null>;
+  /** What more is needed to be ready than a ledger that takes writes; null, or the reason why not. */
+  readonly isHeld: () => string | null;
+  /** Of other programs, beside the pages. */
+  readonly routes: readonly Route[];
+  /** The repository whose issues are here; null where conversations are at their forges. */
+  readonly local: LocalPages | null;
+}
+
+/** What the pages of the local forge show and write beside mandates. */
+export interface LocalPages {
+  readonly repository: { readonly id: string; readonly name: string };
   /** The account that Holdfast writes as. */
   readonly selfId: string;
   readonly tasks: () => Promise<TaskView>;
-  /** Unified diff of a mandate's branch; null when nothing is changed. */
-  readonly diff: (mandateId: string) => Promise<string | null>;
   /** Write as the owner; the same `requestKey` again is the same text. */
   readonly write: {
     comment(comment: {
@@ -68,19 +78,21 @@ export interface Web {
   close(): Promise<void>;
 }
 
-/** Serves the pages on 127.0.0.1. Throws Failure `port-in-use` or `cannot-listen`. */
+/** Serves the pages. Throws Failure `port-in-use` or `cannot-listen`. */
 export async function startWeb(options: WebOptions): Promise<Web> {
   let port = options.port;
   const changes = watchChanges(options.ledger, randomUUID());
   const site: Site = { ...options, changes, readDiff: keepDiffs(options.diff) };
-  const { bodyBytesLimit, requestMsLimit } = options;
+  const { bodyBytesLimit, requestMsLimit, host, publicUrl, local } = options;
+  const localRoutes = local === null ? [] : conversationRoutes({ ...site, local });
   const serving = await serve({
     port,
     host,
-    routes: [...pageRoutes(site), ...assetRoutes()],
-    guard: localAccess({
+    routes: [...options.routes, ...pageRoutes(site), ...localRoutes, ...assetRoutes()],
+    guard: pageAccess({
       token: options.token,
       port: () => port,
+      publicUrl,
       open: ["/healthz", "/readyz", "/page.css", "/page.js"],
     }),
     problem: (problem) => problemPage(problem, options.log),
@@ -89,8 +101,9 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     ...(requestMsLimit === undefined ? {} : { requestMsLimit }),
   });
   port = Number(new URL(serving.url).port);
-  const url = `${serving.url}/?token=${options.token}`;
-  return { baseUrl: serving.url, url, close: () => serving.close() };
+  const baseUrl = publicUrl ?? serving.url;
+  const url = `${baseUrl}/?token=${options.token}`;
+  return { baseUrl, url, close: () => serving.close() };
 }
 
 /** What the answers share: the options, what open pages are told, and the diffs kept for them. */
@@ -103,13 +116,34 @@ function pageRoutes(site: Site): Route[] {
   const { ledger, log } = site;
   return [
     get("/", async ({ query }) => {
-      const shown = { filter: query.get("state") ?? "", tasks: await site.tasks() };
+      const tasks = (await site.local?.tasks()) ?? noTasks;
+      const shown = { filter: query.get("state") ?? "", tasks };
       return show(site, (view) => ledger.read((sql) => dashboard(sql, view, shown)));
     }),
     get("/m/:id", ({ names, query }) => {
       const asked = { id: names["id"] ?? "", all: query.has("all"), diff: site.readDiff };
       return show(site, (view) => ledger.read((sql) => recordPage(sql, view, asked)));
     }),
+    get("/health", async () => {
+      const isWritable = await takesWrites(ledger, log);
+      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, isWritable)));
+    }),
+    get("/healthz", alive),
+    get("/readyz", () => ready(ledger, { log, held: site.isHeld() })),
+    get("/events", () => site.changes.events()),
+  ];
+}
+
+const noTasks: TaskView = { tasks: [], problems: [], isUncommitted: false };
+
+interface LocalSite extends Site {
+  readonly local: LocalPages;
+}
+
+/** The pages of the local forge, which is the only one that people write on here. */
+function conversationRoutes(site: LocalSite): Route[] {
+  const { ledger } = site;
+  return [
     post("/m/:id/comment", async ({ names }, draft) => {
       const number = await numberOf(ledger, names["id"] ?? "");
       return comment(site, { number, draft });
@@ -123,13 +157,6 @@ function pageRoutes(site: Site): Route[] {
       return show(site, (view) => newIssuePage(emptyDraft(given), view));
     }),
     post("/new", (_, draft) => openIssue(site, draft)),
-    get("/health", async () => {
-      const isWritable = await takesWrites(ledger, log);
-      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, isWritable)));
-    }),
-    get("/healthz", alive),
-    get("/readyz", () => ready(ledger, log)),
-    get("/events", () => site.changes.events()),
   ];
 }
 
@@ -138,32 +165,33 @@ async function show(
   site: Site,
   make: (view: View) => Promise<Page | null> | Page,
 ): Promise<HttpAnswer> {
-  const { repository, mention, timeZone, changes, ledger } = site;
+  const { local, timeZone, changes, ledger } = site;
   const revision = changes.revision();
-  const view = { now: ledger.now(), revision, repository, mention, timeZone };
+  const repository = local?.repository ?? null;
+  const view = { now: ledger.now(), revision, repository, mention: site.mention(), timeZone };
   const page = await make(view);
   return page === null ? problemPage({ status: 404 }, site.log) : pageAnswer(view, page);
 }
 
-function thread(site: Site, number: number, draft: Draft): Promise<HttpAnswer> {
-  const asked = { number, draft, diff: site.readDiff, selfId: site.selfId };
+function thread(site: LocalSite, number: number, draft: Draft): Promise<HttpAnswer> {
+  const asked = { number, draft, diff: site.readDiff, selfId: site.local.selfId };
   return show(site, (view) => site.ledger.read((sql) => conversationPage(sql, view, asked)));
 }
 
 /** What was refused comes back on the page of its conversation, with the text still in the box. */
 async function comment(
-  site: Site,
+  site: LocalSite,
   { number, draft }: { number: number; draft: Draft },
 ): Promise<HttpAnswer> {
   const { key: requestKey, body } = draft;
-  const result = await site.write.comment({ number, body, requestKey });
+  const result = await site.local.write.comment({ number, body, requestKey });
   if (result.ok) return seeOther(`/c/${number}#comment-${result.commentId}`);
   return thread(site, number, { ...draft, problem: refusalWords(result) });
 }
 
-async function openIssue(site: Site, draft: Draft): Promise<HttpAnswer> {
+async function openIssue(site: LocalSite, draft: Draft): Promise<HttpAnswer> {
   const { key: requestKey, title, body } = draft;
-  const result = await site.write.issue({ title, body, requestKey });
+  const result = await site.local.write.issue({ title, body, requestKey });
   if (result.ok) return seeOther(`/c/${result.number}`);
   const refused = { ...draft, problem: refusalWords(result) };
   return show(site, (view) => newIssuePage(refused, view));

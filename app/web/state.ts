@@ -119,7 +119,9 @@ export function wantsReply(facts: MandateFacts, view: View): boolean {
   return needsPerson(facts) && fitting(facts, view).includes("reply");
 }
 
-function fitting(facts: MandateFacts, { now }: View): Keyword[] {
+/** Where conversations are at their forges, commands are given there. */
+function fitting(facts: MandateFacts, { now, repository }: View): Keyword[] {
+  if (repository === null) return [];
   return fittingCommands({
     status: facts.status,
     reason: facts.reason,

@@ -8,8 +8,12 @@ import {
   repositoryOf,
   saveRepository,
 } from "../../app/ledger/conversations.ts";
-import { addDelivery, claimIdentity, finishDelivery } from "../../app/ledger/deliveries.ts";
 import { addEntry, claimEntries } from "../../app/ledger/inbox.ts";
+import {
+  addDelivery,
+  claimIdentity,
+  finishDelivery,
+} from "../../app/ledger/incoming/deliveries.ts";
 import { addMandate } from "../../app/ledger/mandates.ts";
 import { post } from "../../app/ledger/outbox.ts";
 import { openSqlite, type SqliteLedger } from "../../app/ledger/sqlite/sqlite.ts";

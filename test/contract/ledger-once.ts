@@ -2,6 +2,15 @@
 // I4, I5, I6, I8 and I9 as the tables hold them.
 import { describe, expect, test } from "vitest";
 import {
+  addEvidence,
+  addGrant,
+  consumeGrant,
+  eventsOf,
+  evidenceOf,
+  record,
+  type GrantRow,
+} from "../../app/ledger/history.ts";
+import {
   addDelivery,
   claimIdentity,
   dropBodies,
@@ -13,16 +22,7 @@ import {
   readDelivery,
   storeDelivery,
   unreadDeliveries,
-} from "../../app/ledger/deliveries.ts";
-import {
-  addEvidence,
-  addGrant,
-  consumeGrant,
-  eventsOf,
-  evidenceOf,
-  record,
-  type GrantRow,
-} from "../../app/ledger/history.ts";
+} from "../../app/ledger/incoming/deliveries.ts";
 import type { Ledger } from "../../app/ledger/ledger.ts";
 import {
   changeMandate,

@@ -1,7 +1,7 @@
 // The contract of the ledger port (spec 8.2), one suite for all adapters: transactions, durability, constraints and
 // what may happen once. An adapter that only one process can see leaves out what needs a second one.
 import { describe, expect, onTestFinished, test } from "vitest";
-import { addDelivery, openDeliveries } from "../../app/ledger/deliveries.ts";
+import { addDelivery, openDeliveries } from "../../app/ledger/incoming/deliveries.ts";
 import type { Sql, Tx } from "../../app/ledger/ledger.ts";
 import { plant, startAt } from "../fakes/ledger.ts";
 import { describeClaims } from "./ledger-claims.ts";

@@ -53,15 +53,11 @@ test.each([
     "this process's environment": JSON.stringify(process.env),
     "addresses that were asked": github.requests.map(({ path }) => path).join("\n"),
   };
-  for (const [place, text] of Object.entries(places)) {
-    const found = secrets.filter((secret) => text.includes(secret));
-    expect(found, place).toEqual([]);
-    const encoded = secrets.map((secret) =>
-      Buffer.from(`x-access-token:${secret}`).toString("base64"),
-    );
-    expect(
-      encoded.filter((secret) => text.includes(secret)),
-      place,
-    ).toEqual([]);
-  }
+  const encoded = secrets.map((secret) =>
+    Buffer.from(`x-access-token:${secret}`).toString("base64"),
+  );
+  const found = Object.entries(places).flatMap(([place, text]) =>
+    [...secrets, ...encoded].filter((secret) => text.includes(secret)).map(() => place),
+  );
+  expect(found).toEqual([]);
 });

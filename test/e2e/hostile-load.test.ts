@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { unreadDeliveries } from "../../app/ledger/deliveries.ts";
+import { unreadDeliveries } from "../../app/ledger/incoming/deliveries.ts";
 import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
 import { deliveryHeaders, webhooks } from "../fakes/webhooks.ts";
 

@@ -3,7 +3,7 @@
 import type { Host } from "../../app/host.ts";
 import { acceptDeliveries } from "../../app/intake/accept.ts";
 import { readDeliveries } from "../../app/intake/reading.ts";
-import { storeDelivery } from "../../app/ledger/deliveries.ts";
+import { storeDelivery } from "../../app/ledger/incoming/deliveries.ts";
 import { listMandates } from "../../app/ledger/mandates.ts";
 import { parseComment } from "../../policies/commands/comment.ts";
 import type { ForgeEvent } from "../../policies/events.ts";

@@ -1,8 +1,8 @@
 // Rows for tests of the ledger and what stands on it: repositories, conversations, mandates, their entries.
 // Holds no expectation.
 import { ensureConversation, saveRepository } from "../../app/ledger/conversations.ts";
-import type { DeliveryRow } from "../../app/ledger/deliveries.ts";
 import { addEntry, claimEntries, type Claim, type NewEntry } from "../../app/ledger/inbox.ts";
+import type { DeliveryRow } from "../../app/ledger/incoming/deliveries.ts";
 import type { Ledger, Tx } from "../../app/ledger/ledger.ts";
 import { addMandate, type NewMandate } from "../../app/ledger/mandates.ts";
 import { hourMs, minuteMs, secondMs } from "../../policies/durations.ts";

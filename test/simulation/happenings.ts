@@ -2,7 +2,7 @@
 // arrive as raw deliveries, some of them twice. None of them may make, end or extend anything by itself.
 
 import type { Webhooks } from "../../app/forge/webhooks.ts";
-import { storeDelivery } from "../../app/ledger/deliveries.ts";
+import { storeDelivery } from "../../app/ledger/incoming/deliveries.ts";
 import { hourMs, minuteMs, secondMs } from "../../policies/durations.ts";
 import type { ForgeEvent } from "../../policies/events.ts";
 import type { World } from "./world.ts";

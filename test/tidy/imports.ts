@@ -55,7 +55,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   pino: ["app/log.ts", "app/forge/github/app.ts"],
   probot: ["app/forge/github/"],
   "@octokit/rest": ["app/forge/github/"],
-  yaml: ["policies/policy-file.ts", "app/settings.ts", "app/setup/manifest.ts"],
+  yaml: ["policies/yaml-file.ts", "app/setup/manifest.ts"],
   "mdast-util-from-markdown": ["policies/", "app/web/"],
 };
 

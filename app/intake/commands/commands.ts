@@ -6,7 +6,7 @@ import type { Command, ParsedComment } from "../../../policies/commands/commands
 import { commandTable } from "../../../policies/commands/commands.ts";
 import { permissionFor } from "../../../policies/policy-file.ts";
 import { hashOf } from "../../host.ts";
-import { claimIdentity } from "../../ledger/deliveries.ts";
+import { claimIdentity } from "../../ledger/incoming/deliveries.ts";
 import type { Tx } from "../../ledger/ledger.ts";
 import { answerNotice } from "../../notices/answers.ts";
 import { refusalNotice, type Refusal } from "../../notices/refusal.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../../../app/http.ts";
 import { receiveWebhooks, type ReceiveOptions } from "../../../app/intake/receive.ts";
-import { unreadDeliveries } from "../../../app/ledger/deliveries.ts";
+import { unreadDeliveries } from "../../../app/ledger/incoming/deliveries.ts";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { Failure } from "../../../policies/failure.ts";

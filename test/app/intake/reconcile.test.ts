@@ -1,7 +1,7 @@
 // Finding what was missed (spec 6.2; I4).
 import { describe, expect, test } from "vitest";
 import { reconcile } from "../../../app/intake/reconcile.ts";
-import { findConnection } from "../../../app/ledger/connections.ts";
+import { findConnection } from "../../../app/ledger/incoming/connections.ts";
 import { hourMs, minuteMs } from "../../../policies/durations.ts";
 import { openIntake, textEvent, type Intake } from "../../fakes/intake.ts";
 import { connection, repository, self, write } from "../../fakes/network-forge.ts";

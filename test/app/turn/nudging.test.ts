@@ -1,10 +1,10 @@
 // Ringing at waits (spec 3.4; I6, I7): one registration is one recheck, however often it is rung at.
 import { describe, expect, test } from "vitest";
 import { acceptNudge } from "../../../app/intake/nudges.ts";
-import { addDelivery, openDeliveries } from "../../../app/ledger/deliveries.ts";
 import { queuedEntries } from "../../../app/ledger/inbox.ts";
+import { addDelivery, openDeliveries } from "../../../app/ledger/incoming/deliveries.ts";
+import { untoldNudges } from "../../../app/ledger/incoming/nudges.ts";
 import { changeMandate, mandateOf } from "../../../app/ledger/mandates.ts";
-import { untoldNudges } from "../../../app/ledger/nudges.ts";
 import { beginTurn } from "../../../app/ledger/turns.ts";
 import { armWait, liveWait } from "../../../app/ledger/waits.ts";
 import { lookAtDue } from "../../../app/scheduler/looks.ts";

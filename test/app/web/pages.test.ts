@@ -71,7 +71,7 @@ describe("the dashboard", () => {
   test("offers each task as a command and as a filled form", async () => {
     const tasks = [{ name: "rollout", inputs: ["TAG"] }];
     const view = { tasks, problems: ["line 3: no such key"], isUncommitted: true };
-    const site = await openSite({ tasks: async () => view });
+    const site = await openSite({ local: { tasks: async () => view } });
     const page = await textOf(site, "/");
     expect(page).toContain("@holdfast run rollout TAG=");
     expect(page).toContain("line 3: no such key");
@@ -86,7 +86,7 @@ describe("text from outside", () => {
   test("never becomes markup, wherever it is shown", async () => {
     const diff = `diff --git a/x b/${hostile}\n@@ -1 +1 @@\n+${hostile}\n`;
     const view = { tasks: [], problems: [hostile], isUncommitted: false };
-    const site = await openSite({ diff: async () => diff, tasks: async () => view });
+    const site = await openSite({ diff: async () => diff, local: { tasks: async () => view } });
     const number = await openSampleIssue(site, hostile, hostile);
     await site.post(`/c/${number}`, { key: "comment one", body: hostile });
     const id = await addSampleMandate(site.ledger, number, { title: hostile, text: hostile });
@@ -246,7 +246,9 @@ describe("probes", () => {
 });
 
 test("a page that fails says so with a number for the log and nothing else", async () => {
-  const site = await openSite({ tasks: () => Promise.reject(new Error("secret words")) });
+  const site = await openSite({
+    local: { tasks: () => Promise.reject(new Error("secret words")) },
+  });
   const answer = await site.get("/");
   const page = await answer.text();
   expect(answer.status).toBe(500);

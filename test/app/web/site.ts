@@ -13,7 +13,7 @@ import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { addMandate, type NewMandate } from "../../../app/ledger/mandates.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { openLog } from "../../../app/log.ts";
-import { startWeb, type WebOptions } from "../../../app/web/routes.ts";
+import { startWeb, type LocalPages, type WebOptions } from "../../../app/web/routes.ts";
 import { defaultPolicy } from "../../../policies/policy-file.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
 
@@ -32,7 +32,11 @@ export interface Site {
   close(): Promise<void>;
 }
 
-export async function openSite(options: Partial<WebOptions> = {}): Promise<Site> {
+export interface SiteOptions extends Omit<Partial<WebOptions>, "local"> {
+  readonly local?: Partial<LocalPages>;
+}
+
+export async function openSite(options: SiteOptions = {}): Promise<Site> {
   const file = join(temporaryFolder(), "ledger.db");
   const ledger = openSqlite({ file, now: () => startAt });
   const names = { name: "door", source: "/srv/door", defaultBranch: "main" };
@@ -41,19 +45,26 @@ export async function openSite(options: Partial<WebOptions> = {}): Promise<Site>
   const web = await startWeb({
     ledger,
     log: openLog("silent", []),
+    host: "127.0.0.1",
     port: 0,
+    publicUrl: null,
     token,
-    repository: { id: repository.id, name: "door" },
-    mention: "holdfast",
+    mention: () => "holdfast",
     timeZone: "UTC",
-    selfId: "2",
-    tasks: async () => ({ tasks: [], problems: [], isUncommitted: false }),
     diff: async () => null,
-    write: {
-      comment: (comment) => writeComment(ledger, { ...comment, ...write }),
-      issue: (issue) => openIssue(ledger, { ...issue, ...write }),
-    },
+    isHeld: () => null,
+    routes: [],
     ...options,
+    local: {
+      repository: { id: repository.id, name: "door" },
+      selfId: "2",
+      tasks: async () => ({ tasks: [], problems: [], isUncommitted: false }),
+      write: {
+        comment: (comment) => writeComment(ledger, { ...comment, ...write }),
+        issue: (issue) => openIssue(ledger, { ...issue, ...write }),
+      },
+      ...options.local,
+    },
   });
   onTestFinished(async () => {
     await web.close();

@@ -1,8 +1,8 @@
 // Deliveries: what reached us and must be handled exactly once (spec 6.2; I4). Decides nothing.
 
-import { subjectOf, type EventText, type ForgeEvent } from "../../policies/events.ts";
-import type { Sql, Tx } from "./ledger.ts";
-import { insertOnce, update } from "./rows.ts";
+import { subjectOf, type EventText, type ForgeEvent } from "../../../policies/events.ts";
+import type { Sql, Tx } from "../ledger.ts";
+import { insertOnce, update } from "../rows.ts";
 
 export interface DeliveryRow {
   readonly id: number;

@@ -1,9 +1,9 @@
 // Nudges in the ledger (spec 3.4): what outside events told, kept for the recheck that they bring forward.
 
-import type { NudgeEvent } from "../../policies/events.ts";
-import type { MandateId } from "../../policies/mandate/mandate.ts";
-import type { Sql, Tx } from "./ledger.ts";
-import { insertOnce, update } from "./rows.ts";
+import type { NudgeEvent } from "../../../policies/events.ts";
+import type { MandateId } from "../../../policies/mandate/mandate.ts";
+import type { Sql, Tx } from "../ledger.ts";
+import { insertOnce, update } from "../rows.ts";
 
 export interface NudgeRow {
   readonly id: number;

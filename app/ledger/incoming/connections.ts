@@ -1,8 +1,8 @@
 // How each connection to a forge is kept up (spec 6.2): when it was last heard of, when missed deliveries were last
 // looked for, and how much was found. Shown by doctor and Health.
 
-import type { Sql, Tx } from "./ledger.ts";
-import { insertOnce, update } from "./rows.ts";
+import type { Sql, Tx } from "../ledger.ts";
+import { insertOnce, update } from "../rows.ts";
 
 export interface ConnectionRow {
   readonly name: string;

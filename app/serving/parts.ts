@@ -1,0 +1,80 @@
+// What every serving process stands on (spec 8.2): the home with its ledger, the runner, the parser's thread and the
+// leases' thread, opened in order and closed the other way round.
+
+import { randomInt } from "node:crypto";
+import { availableParallelism, hostname } from "node:os";
+import { openRunner, type Runner } from "../../runners/runner.ts";
+import { openHome, type Home } from "../home.ts";
+import { RunningTurns, type Host } from "../host.ts";
+import { openParser } from "../intake/parser.ts";
+import type { Log } from "../log.ts";
+import { openLeases } from "../scheduler/leases.ts";
+import type { Settings } from "../settings.ts";
+
+export interface Parts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly home: Home;
+  readonly runner: Runner;
+  /** Closed in reverse when the process ends. */
+  readonly opened: { close(): Promise<void> }[];
+  /** A host without forges, ears and pages: those differ from mode to mode. */
+  readonly host: Omit<Host, "forges" | "webhooks" | "mayRun" | "mention" | "recordUrl" | "parse">;
+  parse(body: string, mention: string): ReturnType<Host["parse"]>;
+}
+
+const slotsLimit = 4;
+
+/** Turns at a time where nobody said how many. */
+export function slotsHere(): number {
+  return Math.min(Math.max(availableParallelism(), 1), slotsLimit);
+}
+
+/** Takes the home's lock, opens what is needed and lets `use` go on; what fails closes all of it again. Throws Failure. */
+export async function withParts<T>(
+  { settings, log }: { settings: Settings; log: Log },
+  use: (parts: Parts) => Promise<T>,
+): Promise<T> {
+  const runner = openRunner({ home: settings.home, environment: process.env });
+  const home = openHome({ settings, mode: "serve" });
+  const opened: { close(): Promise<void> }[] = [home];
+  try {
+    await runner.clear();
+    const parser = openParser();
+    const { ledgerFile, folder } = home;
+    const leases = openLeases({ ledgerFile, home: folder, timing: settings.timing });
+    opened.push(parser, leases);
+    return await use({
+      settings,
+      log,
+      home,
+      runner,
+      opened,
+      parse: async (body, mention) => {
+        const parsing = await parser.parse(body, { mention });
+        return parsing.ok ? parsing.comment : null;
+      },
+      host: {
+        ledger: home.ledger,
+        runner,
+        leases,
+        running: new RunningTurns(),
+        timing: settings.timing,
+        log,
+        worker: `${hostname()}-${process.pid}`,
+        timeZone: settings.timeZone,
+        script: settings.script,
+        markerKey: home.secrets.markerKey,
+        random: () => randomInt(2 ** 32) / 2 ** 32,
+        sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      },
+    });
+  } catch (error) {
+    await closeAll(opened);
+    throw error;
+  }
+}
+
+export async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const one of opened.toReversed()) await one.close();
+}
