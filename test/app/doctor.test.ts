@@ -13,6 +13,8 @@ import {
   addDelivery,
   claimIdentity,
   finishDelivery,
+  postponeDelivery,
+  storeDelivery,
 } from "../../app/ledger/incoming/deliveries.ts";
 import { addMandate } from "../../app/ledger/mandates.ts";
 import { post } from "../../app/ledger/outbox.ts";
@@ -151,6 +153,19 @@ test("a ledger where all is well has no violation", async () => {
 const entry = "UPDATE inbox SET state = 'dropped'";
 const waiting = "UPDATE mandate SET status = 'waiting'";
 const message = { conversationId, mandateId: null, kind: "tell", payload: {} } as const;
+const rawDelivery = { connection: "github", guid: "g2", event: "issues", body: "{}" };
+
+function closing(guid: string, number: number) {
+  const where = { connection: "github", forgeId: "7", number } as const;
+  const payload = {
+    kind: "conversation",
+    change: "closed",
+    ...where,
+    byId: "1",
+    byName: "alice",
+  } as const;
+  return { connection: "github", guid, payload };
+}
 
 const offences: readonly {
   name: string;
@@ -229,6 +244,38 @@ const offences: readonly {
     },
   },
   {
+    name: "I4: a delivery that nobody reads, though nobody knows yet what it is about",
+    expected: () => ["I4 delivery 2 late"],
+    offend: async () => {
+      await ledger.write((tx) => storeDelivery(tx, rawDelivery));
+      await plant("UPDATE delivery SET next_at = 0 WHERE handled_at IS NULL");
+    },
+  },
+  {
+    name: "I4: each delivery that nobody reads, for none waits for another",
+    expected: () => ["I4 delivery 2 late", "I4 delivery 3 late"],
+    offend: async () => {
+      for (const guid of ["g2", "g3"]) {
+        await ledger.write((tx) => storeDelivery(tx, { ...rawDelivery, guid }));
+      }
+      await plant("UPDATE delivery SET next_at = 0 WHERE handled_at IS NULL");
+    },
+  },
+  {
+    name: "I4: the first delivery of a subject, and not what waits for it",
+    expected: () => ["I4 delivery 2 late", "I4 delivery 4 late"],
+    offend: async () => {
+      for (const [guid, number] of [
+        ["g2", 5],
+        ["g3", 5],
+        ["g4", 6],
+      ] as const) {
+        await ledger.write((tx) => addDelivery(tx, closing(guid, number)));
+      }
+      await plant("UPDATE delivery SET next_at = 0 WHERE handled_at IS NULL");
+    },
+  },
+  {
     name: "I4: a mandate that no command made",
     expected: (id) => [`I4 ${id}`],
     offend: () => plant("DELETE FROM command"),
@@ -293,4 +340,20 @@ const offences: readonly {
 test.each(offences)("$name", async ({ expected, offend }) => {
   await offend();
   expect(await found()).toEqual(expected(mandateId));
+});
+
+test("I4: what waits for a delivery that is put off is not late, and has its own time after it", async () => {
+  await ledger.write(async (tx) => {
+    await addDelivery(tx, closing("g2", 5));
+    await addDelivery(tx, closing("g3", 5));
+    await postponeDelivery(tx, { id: 2, attempts: 0 }, startAt + hourMs);
+  });
+  now += hourMs;
+  await plant(`UPDATE mandate SET look_at = ${now}`);
+  expect(await found()).toEqual([]);
+  await ledger.write((tx) => finishDelivery(tx, 2, "given-up"));
+  now += lateMs;
+  expect(await found()).not.toContain("I4 delivery 3 late");
+  now += 1;
+  expect(await found()).toContain("I4 delivery 3 late");
 });

@@ -185,6 +185,28 @@ function describeDeliveries(begin: Begin): void {
       expect(await openGuids(ledger)).toEqual(["g-2"]);
     });
 
+    test("what waited counts as due from when it could be taken", async () => {
+      const { ledger, clock } = await begin();
+      await ledger.write(async (tx) => {
+        await addDelivery(tx, delivery);
+        await addDelivery(tx, { ...delivery, guid: "g-2" });
+      });
+      clock.at += minuteMs;
+      await ledger.write((tx) => finishDelivery(tx, 1, "accepted"));
+      expect(await ledger.read(nextDeliveryAt)).toBe(startAt + minuteMs);
+    });
+
+    test("raw deliveries wait for none, and none waits for them", async () => {
+      const { ledger } = await begin();
+      for (const guid of ["r-1", "r-2", "r-3"]) {
+        await ledger.write((tx) => storeDelivery(tx, rawDelivery(guid)));
+      }
+      await ledger.write((tx) => postponeDelivery(tx, { id: 1, attempts: 0 }, startAt + 1));
+      await ledger.write((tx) => addDelivery(tx, delivery));
+      expect((await unread(ledger)).map(({ guid }) => guid)).toEqual(["r-2", "r-3"]);
+      expect(await openGuids(ledger)).toEqual(["g-1"]);
+    });
+
     test("old bodies are forgotten, their keys are kept", async () => {
       const { ledger, clock } = await begin();
       await ledger.write((tx) => storeDelivery(tx, rawDelivery("r-1")));

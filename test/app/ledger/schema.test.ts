@@ -1,15 +1,16 @@
 // The schema's constraints (spec 8.3): each one is shown to bite, and none is left out.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { plant, startAt } from "../../fakes/ledger.ts";
 
+const folder = new URL("../../../app/ledger/sqlite/", import.meta.url);
+
 /** All versions together; a table that a later one makes anew counts as the later one says. */
-const schema = ["schema.sql", "schema-2.sql"]
-  .map((file) =>
-    readFileSync(new URL(`../../../app/ledger/sqlite/${file}`, import.meta.url), "utf8"),
-  )
+const schema = readdirSync(folder)
+  .filter((file) => file.endsWith(".sql"))
+  .map((file) => readFileSync(new URL(file, folder), "utf8"))
   .join("\n")
   .replaceAll(/\s+/g, " ")
   .replace(/CREATE TABLE delivery \(.*?\) STRICT;/, "")
