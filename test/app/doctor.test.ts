@@ -346,9 +346,9 @@ test("I4: what waits for a delivery that is put off is not late, and has its own
   await ledger.write(async (tx) => {
     await addDelivery(tx, closing("g2", 5));
     await addDelivery(tx, closing("g3", 5));
-    await postponeDelivery(tx, { id: 2, attempts: 0 }, startAt + hourMs);
+    await postponeDelivery(tx, { id: 2, attempts: 0 }, startAt + 2 * minuteMs);
   });
-  now += hourMs;
+  now += 2 * minuteMs;
   await plant(`UPDATE mandate SET look_at = ${now}`);
   expect(await found()).toEqual([]);
   await ledger.write((tx) => finishDelivery(tx, 2, "given-up"));
