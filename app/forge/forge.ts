@@ -224,3 +224,14 @@ export class LimitedFailure extends Failure {
     this.until = until;
   }
 }
+
+/** Never applied and never will be. */
+export class RefusedFailure extends Failure {
+  /** The place takes nothing from us any more: locked, archived, gone, or we are blocked there (1.7). */
+  readonly isClosed: boolean;
+
+  constructor(options: { message: string; isClosed: boolean }) {
+    super("refused", "never", options);
+    this.isClosed = options.isClosed;
+  }
+}

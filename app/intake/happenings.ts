@@ -13,6 +13,7 @@ import { record } from "../ledger/history.ts";
 import { finishDelivery, takenCommands, type DeliveryRow } from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { mandatesIn, mandatesOf, refreshLook } from "../ledger/mandates.ts";
+import { openAgain } from "../outbox/closed.ts";
 import { redrawOwn } from "../outbox/redraw.ts";
 import { commit } from "../turn/persist.ts";
 import { stopMandate } from "../turn/stop.ts";
@@ -91,6 +92,7 @@ async function noteConversation(
   const conversation = await findConversation(tx, event);
   if (conversation === undefined) return;
   const { change, byName } = event;
+  if (change === "unlocked" || change === "reopened") await openAgain(tx, conversation.id);
   const isLost = change === "deleted" || change === "transferred";
   for (const mandate of await mandatesIn(tx, conversation.id)) {
     await record(tx, "conversation", { mandateId: mandate.id, facts: { change, by: byName } });

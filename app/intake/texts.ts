@@ -26,6 +26,7 @@ import {
 } from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { refusalNotice } from "../notices/refusal.ts";
+import { openAgain } from "../outbox/closed.ts";
 import { commit } from "../turn/persist.ts";
 import { answer } from "./commands/answers.ts";
 import { carryOut, commandHash } from "./commands/commands.ts";
@@ -152,6 +153,8 @@ async function accept(host: Host, delivery: DeliveryRow, said: Said): Promise<vo
     if (!(await finishDelivery(tx, delivery.id, "accepting"))) return;
     const kind = about?.kind ?? "issue";
     const conversation = await ensureConversation(tx, repository, { number, kind });
+    // Somebody could write here: perhaps we can again.
+    await openAgain(tx, conversation.id);
     const identity = `${ref.connection} ${ref.forgeId} ${said.text.kind} ${said.text.id}`;
     const accepted: Accepted = {
       host,

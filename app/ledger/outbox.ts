@@ -1,6 +1,8 @@
 // The outbox: durable messages on their way to a forge, each with a key (spec 6.3; I5).
 // A row leaves `pending` only through a committed `sending`; one found in `sending` is probed, never sent on a guess.
 
+import type { WriteLimits } from "../forge/forge.ts";
+import { accountOf, bookWrite, budgetOf } from "./forge-writes.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { insertOnce, update } from "./rows.ts";
 
@@ -117,29 +119,93 @@ export async function touchStatus(
   );
 }
 
-/** Takes due rows for sending, first in their lane only; the intent is durable before anything is sent. */
-export async function takeMessages(
-  tx: Tx,
-  options: { leaseMs: number; limit: number },
-): Promise<MessageRow[]> {
-  const rows = await tx.all<MessageRow>(
-    `SELECT o.* FROM outbox o WHERE o.state = 'pending' AND o.next_at <= ?
+export interface TakeOptions {
+  readonly leaseMs: number;
+  /** What a connection's accounts may write; null where nobody counts. */
+  readonly limitsOf: (connection: string) => WriteLimits | null;
+}
+
+/** A row taken for sending, and by which account its write is counted. */
+export type TakenMessage = MessageRow & { readonly account: string };
+
+/** Rows that are looked at in one go. */
+const lookLimit = 200;
+/** Of one account; behind a network no more than can be sent within the lease. */
+const localLimit = 20;
+const networkLimit = 3;
+
+/**
+ * Takes due rows for sending, first in their lane only and no more than the budgets let out; the intent is durable before
+ * anything is sent. What a budget holds back is due when there is room again.
+ */
+export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenMessage[]> {
+  const rows = await tx.all<MessageRow & { connection: string; account: string | null }>(
+    `SELECT o.*, r.connection, r.account FROM outbox o
+       JOIN conversation c ON c.id = o.conversation_id JOIN repository r ON r.id = c.repository_id
+     WHERE o.state = 'pending' AND o.next_at <= ?
        AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
          AND e.state IN ('pending', 'sending', 'unsure'))
      ORDER BY o.priority, o.id LIMIT ?`,
     tx.now,
-    options.limit,
+    lookLimit,
   );
-  for (const row of rows) {
-    const set = {
-      state: "sending",
-      leaseUntil: tx.now + options.leaseMs,
-      intentAt: tx.now,
-      attempts: row.attempts + 1,
-    };
-    await update(tx, "outbox", { set, where: { id: row.id } });
+  const taken: TakenMessage[] = [];
+  const counts = new Map<string, number>();
+  for (const { connection, account: reachedBy, ...row } of rows) {
+    const account = accountOf({ connection, account: reachedBy });
+    const limits = options.limitsOf(connection);
+    const count = counts.get(account) ?? 0;
+    if (count >= (limits === null ? localLimit : networkLimit)) continue;
+    if (limits !== null && !(await hasRoom(tx, { row, account, limits }))) continue;
+    counts.set(account, count + 1);
+    taken.push({ ...(await takeOne(tx, row, options.leaseMs)), account });
   }
-  return rows.map((row) => ({ ...row, intentAt: tx.now, attempts: row.attempts + 1 }));
+  return taken;
+}
+
+/** Books the write; false where the budget is used up, and the row is put off until it is not. */
+async function hasRoom(
+  tx: Tx,
+  { row, account, limits }: { row: MessageRow; account: string; limits: WriteLimits },
+): Promise<boolean> {
+  const budget = await budgetOf(tx, account, { limits, isUrgent: row.kind !== "status" });
+  if (budget.left > 0) {
+    await bookWrite(tx, account);
+    return true;
+  }
+  await update(tx, "outbox", { set: { nextAt: budget.nextAt }, where: { id: row.id } });
+  return false;
+}
+
+async function takeOne(tx: Tx, row: MessageRow, leaseMs: number): Promise<MessageRow> {
+  const change = { intentAt: tx.now, attempts: row.attempts + 1 };
+  const set = { ...change, state: "sending", leaseUntil: tx.now + leaseMs };
+  await update(tx, "outbox", { set, where: { id: row.id } });
+  return { ...row, ...change };
+}
+
+/** A comment of ours that somebody changed or deleted is drawn again, once; false where that was done before. */
+export async function redraw(
+  tx: Tx,
+  comment: { conversationId: string; forgeId: string },
+): Promise<boolean> {
+  const count = await tx.run(
+    `UPDATE outbox SET redrawn = 1, revision = revision + 1, sent_hash = NULL, state = 'pending',
+       next_at = ? WHERE conversation_id = ? AND forge_id = ? AND state = 'sent' AND redrawn = 0`,
+    tx.now,
+    comment.conversationId,
+    comment.forgeId,
+  );
+  return count > 0;
+}
+
+/** What could not be told in a conversation is tried again now: something was heard from there. */
+export async function tryAgainNow(tx: Tx, conversationId: string): Promise<void> {
+  await tx.run(
+    "UPDATE outbox SET next_at = MIN(next_at, ?) WHERE conversation_id = ? AND state = 'pending'",
+    tx.now,
+    conversationId,
+  );
 }
 
 /** Unsure rows whose next probe is due. */
@@ -163,6 +229,7 @@ export type MessageChange = Partial<
     | "sentAt"
     | "sentHash"
     | "sentRevision"
+    | "attempts"
   >
 >;
 

@@ -3,10 +3,18 @@
 
 import { dayMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
-import type { ConversationRef, Forge, Reaction, TextKind } from "../forge/forge.ts";
+import {
+  LimitedFailure,
+  RefusedFailure,
+  type ConversationRef,
+  type Forge,
+  type Reaction,
+  type TextKind,
+} from "../forge/forge.ts";
 import { forgeOf, hashOf, type Host } from "../host.ts";
 import { conversationOf, refOf, repositoryOf } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";
+import { holdWrites } from "../ledger/forge-writes.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { refreshLook } from "../ledger/mandates.ts";
 import {
@@ -15,13 +23,14 @@ import {
   takeMessages,
   type MessageChange,
   type MessageRow,
+  type TakenMessage,
 } from "../ledger/outbox.ts";
 import { split } from "../notices/neutralise.ts";
 import { statusComment } from "../notices/status.ts";
 import { commit } from "../turn/persist.ts";
+import { closePlace, openAgain } from "./closed.ts";
 import { markerOf } from "./marker.ts";
 
-const batchLimit = 20;
 const keepTryingMs = 3 * dayMs;
 
 /** A message ready to be sent: where to, and its text as it is now. */
@@ -32,15 +41,24 @@ interface Outgoing {
   readonly body: string;
 }
 
-/** Sends what is due, one message after the other; returns how many were taken. */
+/** Sends what is due: the accounts side by side, of each one message after the other; returns how many were taken. */
 export async function deliverMessages(host: Host): Promise<number> {
-  const options = { leaseMs: host.timing.sendLeaseMs, limit: batchLimit };
+  const options = {
+    leaseMs: host.timing.sendLeaseMs,
+    limitsOf: (connection: string) => host.forges.get(connection)?.writeLimits ?? null,
+  };
   const rows = await host.ledger.write((tx) => takeMessages(tx, options));
-  for (const row of rows) {
-    const outgoing = await host.ledger.read((sql) => prepare(sql, host, row));
-    await concludeSend(host, row, await send(host, outgoing));
-  }
+  const groups = Map.groupBy(rows, ({ account }) => account);
+  await Promise.all([...groups.values()].map((group) => deliverInTurn(host, group)));
   return rows.length;
+}
+
+async function deliverInTurn(host: Host, rows: readonly TakenMessage[]): Promise<void> {
+  for (const row of rows) {
+    // A lease that ran out meanwhile is somebody else's to decide about.
+    if ((row.intentAt ?? 0) + host.timing.sendLeaseMs <= host.ledger.now()) continue;
+    await concludeSend(host, row, await send(host, row));
+  }
 }
 
 /** What is to be written for a row; a status comment is drawn from the ledger at this moment. */
@@ -82,26 +100,31 @@ type Sent =
       readonly url: string | null;
       readonly hash: string;
     }
-  | { readonly kind: "refused" | "unavailable" | "unsure"; readonly error: unknown };
+  | { readonly kind: "limited"; readonly until: number }
+  | { readonly kind: "refused"; readonly isClosed: boolean }
+  | { readonly kind: "unavailable" | "unsure" };
 
-async function send(host: Host, outgoing: Outgoing): Promise<Sent> {
-  const { row, body } = outgoing;
-  const hash = hashOf(body);
-  const isUnchanged = row.kind === "status" && row.forgeId !== null && row.sentHash === hash;
-  if (isUnchanged) return { kind: "sent", forgeId: row.forgeId, url: row.url, hash };
+async function send(host: Host, row: MessageRow): Promise<Sent> {
   try {
+    const outgoing = await host.ledger.read((sql) => prepare(sql, host, row));
+    const hash = hashOf(outgoing.body);
+    const isUnchanged = row.kind === "status" && row.forgeId !== null && row.sentHash === hash;
+    if (isUnchanged) return { kind: "sent", forgeId: row.forgeId, url: row.url, hash };
     const written = await write(outgoing);
     return { kind: "sent", forgeId: written.id, url: written.url, hash };
   } catch (error) {
-    const kind = error instanceof Failure ? outcomeOf(error) : "unsure";
-    host.log.warn({ message: row.key, outcome: kind, error }, "a message was not delivered");
-    return { kind, error };
+    const sent = outcomeOf(error);
+    host.log.warn({ message: row.key, outcome: sent.kind, error }, "a message was not delivered");
+    return sent;
   }
 }
 
-function outcomeOf(failure: Failure): "refused" | "unavailable" | "unsure" {
-  if (failure.code === "refused" || failure.code === "unavailable") return failure.code;
-  return "unsure";
+function outcomeOf(error: unknown): Exclude<Sent, { kind: "sent" }> {
+  if (error instanceof LimitedFailure) return { kind: "limited", until: error.until };
+  if (!(error instanceof Failure)) return { kind: "unsure" };
+  if (error.code === "unavailable") return { kind: "unavailable" };
+  if (error.code !== "refused") return { kind: "unsure" };
+  return { kind: "refused", isClosed: error instanceof RefusedFailure && error.isClosed };
 }
 
 async function write(outgoing: Outgoing): Promise<{ id: string | null; url: string | null }> {
@@ -119,14 +142,19 @@ async function write(outgoing: Outgoing): Promise<{ id: string | null; url: stri
   return forge.createComment(ref, body);
 }
 
-async function concludeSend(host: Host, row: MessageRow, sent: Sent): Promise<void> {
+async function concludeSend(host: Host, row: TakenMessage, sent: Sent): Promise<void> {
   const from = { id: row.id, state: "sending" } as const;
   await commit(host, async (tx) => {
     const now = tx.now;
     if (sent.kind === "sent") {
       await changeMessage(tx, from, sentChange(row, sent, now));
       await sendAgainIfChanged(tx, row, now + host.timing.statusThrottleMs);
-    } else await changeMessage(tx, from, failedChange(host, row, { sent, now }));
+      if (row.forgeId === null && row.kind !== "reaction") await openAgain(tx, row.conversationId);
+    } else {
+      if (sent.kind === "limited") await holdWrites(tx, row.account, sent.until);
+      await changeMessage(tx, from, failedChange(host, row, { sent, now }));
+      if (isPlaceClosed(row, sent)) await closePlace(tx, host, row.conversationId);
+    }
     if (row.mandateId !== null && row.kind === "ask") await refreshLook(tx, row.mandateId);
   });
 }
@@ -163,8 +191,16 @@ function failedChange(
         probes: 0,
         nextAt: (row.intentAt ?? now) + probeAfterMs,
       };
+    case "limited": {
+      // The forge's word about us, not about this message: it does not count as a try of its own.
+      const until = sent.kind === "limited" ? sent.until : now;
+      return { state: "pending", leaseUntil: null, nextAt: until, attempts: row.attempts - 1 };
+    }
     case "refused":
-      return { state: "dead", leaseUntil: null };
+      // What a person must be told of a block is tried again every day (1.7).
+      return row.kind === "ask" && isPlaceClosed(row, sent)
+        ? { state: "pending", leaseUntil: null, nextAt: now + dayMs }
+        : { state: "dead", leaseUntil: null };
     case "unavailable": {
       if (now - row.createdAt > keepTryingMs && row.kind !== "ask")
         return { state: "dead", leaseUntil: null };
@@ -172,4 +208,11 @@ function failedChange(
       return { state: "pending", leaseUntil: null, nextAt: now + backoffMs };
     }
   }
+}
+
+/** A new comment was refused by the place itself, not for what it says. */
+function isPlaceClosed(row: MessageRow, sent: Sent): boolean {
+  return (
+    sent.kind === "refused" && sent.isClosed && row.forgeId === null && row.kind !== "reaction"
+  );
 }

@@ -1,6 +1,7 @@
 // Probes unsure messages (spec 6.3): did the comment with our marker arrive? Found: adopted. Not found twice, ten
 // seconds apart: it may be sent again. Never decided on a guess.
 
+import { minuteMs } from "../../policies/durations.ts";
 import type { Written } from "../forge/forge.ts";
 import type { Host } from "../host.ts";
 import { hashOf } from "../host.ts";
@@ -12,6 +13,8 @@ import { markerOf } from "./marker.ts";
 
 const batchLimit = 20;
 const emptyLooksNeeded = 2;
+/** The forge's clock and ours may differ by this much; the marker tells which comment it is. */
+const clockSkewMs = 10 * minuteMs;
 
 export async function probeMessages(host: Host): Promise<number> {
   const rows = await host.ledger.read((sql) => dueProbes(sql, host.ledger.now(), batchLimit));
@@ -33,7 +36,10 @@ async function probe(host: Host, row: MessageRow): Promise<MessageChange> {
   try {
     const outgoing = await host.ledger.read((sql) => prepare(sql, host, row));
     const marker = markerOf(host.markerKey, outgoing.ref, row.key);
-    const own = await outgoing.forge.listOwnComments(outgoing.ref, row.intentAt ?? 0);
+    const own = await outgoing.forge.listOwnComments(
+      outgoing.ref,
+      Math.max(0, (row.intentAt ?? 0) - clockSkewMs),
+    );
     found = own.find((comment) => comment.body.includes(marker));
   } catch (error) {
     host.log.warn({ message: row.key, error }, "an unsure message could not be looked up");

@@ -8,6 +8,7 @@ import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts
 import type { PublishOutcome } from "../../runners/runner.ts";
 import { LimitedFailure, type Forge, type PullRequest } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
+import { accountOf, bookWrite, budgetOf } from "../ledger/forge-writes.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry, finishClaim, queuedEntries } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
@@ -120,6 +121,7 @@ async function openPull(
   if (known !== null) return known;
   // Its own pull request has ended meanwhile; what was pushed is there for whoever opens it again.
   if (branch !== mandate.branch) return null;
+  await reserveWrite(host, context, forge);
   try {
     return await forge.createPull(repository, newPull(host, context));
   } catch (error) {
@@ -128,6 +130,20 @@ async function openPull(
     if (made === null) throw error;
     return made;
   }
+}
+
+/** A pull request is a write like any other (6.3). Throws LimitedFailure until there is room for it. */
+async function reserveWrite(host: Host, { repository }: ClaimedEntry, forge: Forge): Promise<void> {
+  const limits = forge.writeLimits;
+  if (limits === null) return;
+  const account = accountOf(repository);
+  const until = await commit(host, async (tx) => {
+    const budget = await budgetOf(tx, account, { limits, isUrgent: true });
+    if (budget.left > 0) await bookWrite(tx, account);
+    return budget.left > 0 ? null : budget.nextAt;
+  });
+  if (until === null) return;
+  throw new LimitedFailure(until, { message: "the budget of writes is used up" });
 }
 
 function newPull(host: Host, context: ClaimedEntry): Parameters<Forge["createPull"]>[1] {

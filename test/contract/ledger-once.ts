@@ -302,7 +302,7 @@ function describeWaits(begin: Begin): void {
 function describeOutbox(begin: Begin): void {
   const message = { key: "result m-1", conversationId: "r-1#1", mandateId: null } as const;
   const told = { ...message, kind: "tell", payload: { body: "done" } } as const;
-  const sending = { leaseMs: 30 * secondMs, limit: 10 };
+  const sending = { leaseMs: 30 * secondMs, limitsOf: () => null };
 
   describe("I5: the outbox", () => {
     test("holds one message for each key", async () => {

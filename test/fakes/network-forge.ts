@@ -1,12 +1,15 @@
 // A forge behind a network, in memory: what people and other programs did there, and which calls fail. For tests of the
 // intake and of turns; the adapters themselves are held to test/contract/forge.ts. Holds no expectation.
-import type {
-  Forge,
-  ForgeConversation,
-  ForgeRepository,
-  ForgeText,
-  Person,
-  PullState,
+import {
+  LimitedFailure,
+  RefusedFailure,
+  type Forge,
+  type ForgeConversation,
+  type ForgeRepository,
+  type ForgeText,
+  type Person,
+  type PullState,
+  type WriteLimits,
 } from "../../app/forge/forge.ts";
 import type { Level } from "../../policies/authority.ts";
 import { Failure } from "../../policies/failure.ts";
@@ -27,9 +30,25 @@ export interface NetworkForge {
   readonly failed: { id: string; guid: string; at: number }[];
   /** Names of methods that the network does not let through now. */
   readonly down: Set<string>;
+  /** What becomes of the next writes, in order; all after them succeed. */
+  readonly fates: Fate[];
+  /** Our comments, as the forge has them. */
+  readonly ours: { id: string; number: number; body: string; at: number }[];
+  /** By how much the forge's clock is behind ours. */
+  readonly clock: { behindMs: number; now: () => number };
+  writeLimits: WriteLimits | null;
   /** Every call, in order. */
   readonly calls: string[];
 }
+
+/** `after` was applied all the same. */
+export type Fate =
+  | "unavailable"
+  | "unsure-before"
+  | "unsure-after"
+  | "closed"
+  | "refused"
+  | { readonly limitedUntil: number };
 
 export interface Written {
   readonly id: string;
@@ -52,8 +71,12 @@ export function openNetworkForge(): NetworkForge {
     failed: [],
     down: new Set(),
     calls: [],
+    fates: [],
+    ours: [],
+    clock: { behindMs: 0, now: () => 0 },
+    writeLimits: null,
   };
-  return { ...world, forge: watched(forgeOf(world), world) };
+  return Object.assign(world, { forge: watched(forgeOf(world), world) });
 }
 
 export function repository(forgeId: string, name: string): ForgeRepository {
@@ -84,6 +107,25 @@ function forgeOf(world: Omit<NetworkForge, "forge">): Forge {
   function refuse(): never {
     throw new Failure("refused", "never", { message: "nobody writes to this forge" });
   }
+
+  /** Applies a write as its fate says. */
+  function fated<T>(apply: () => T): T {
+    const fate = world.fates.shift();
+    if (fate === undefined) return apply();
+    if (typeof fate === "object") throw new LimitedFailure(fate.limitedUntil, { message: "limit" });
+    if (fate === "unsure-after") apply();
+    if (fate === "closed" || fate === "refused") {
+      throw new RefusedFailure({ message: fate, isClosed: fate === "closed" });
+    }
+    const code = fate === "unavailable" ? "unavailable" : "unsure";
+    throw new Failure(code, "later", { message: fate });
+  }
+
+  let made = 0;
+
+  function forgeNow(): number {
+    return world.clock.now() - world.clock.behindMs;
+  }
   return {
     connection,
     capabilities: {
@@ -96,7 +138,9 @@ function forgeOf(world: Omit<NetworkForge, "forge">): Forge {
     },
     self,
     commentLimit: 65_536,
-    writeLimits: null,
+    get writeLimits() {
+      return world.writeLimits;
+    },
     listRepositories: async () => [...world.repositories.values()],
     readRepository: async ({ forgeId }) => world.repositories.get(forgeId) ?? null,
     gitToken: async () => "a token",
@@ -110,10 +154,26 @@ function forgeOf(world: Omit<NetworkForge, "forge">): Forge {
         .toSorted((one, two) => one.changedAt - two.changedAt)
         .slice(0, limit),
     permissionOf: async (_, personId) => world.levels.get(personId) ?? "none",
-    createComment: async () => refuse(),
-    editComment: async () => refuse(),
-    listOwnComments: none,
-    react: async () => refuse(),
+    createComment: async ({ number }, body) =>
+      fated(() => {
+        made += 1;
+        const id = String(made);
+        world.ours.push({ id, number, body, at: forgeNow() });
+        return { id, url: `#${id}` };
+      }),
+    editComment: async (_, id, body) =>
+      fated(() => {
+        const comment = world.ours.find((one) => one.id === id);
+        if (comment === undefined) return null;
+        comment.body = body;
+        comment.at = forgeNow();
+        return { id, url: `#${id}` };
+      }),
+    listOwnComments: async ({ number }, since) =>
+      world.ours
+        .filter((one) => one.number === number && one.at >= since)
+        .map(({ id, body }) => ({ id, url: `#${id}`, body })),
+    react: async () => fated(() => undefined),
     findPull: async () => null,
     createPull: async () => refuse(),
     editPull: async () => refuse(),

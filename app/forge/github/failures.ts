@@ -3,7 +3,7 @@
 
 import { secondMs } from "../../../policies/durations.ts";
 import { Failure } from "../../../policies/failure.ts";
-import { LimitedFailure } from "../forge.ts";
+import { LimitedFailure, RefusedFailure } from "../forge.ts";
 
 /** What an HTTP error of Octokit looks like; a network error has no status. */
 interface HttpError {
@@ -27,6 +27,7 @@ export function readFailure(error: unknown, what: { route: string; now: number }
   const limit = limitOf(http, what.now);
   if (limit !== null) throw limited(what.route, limit);
   if (nothings.has(http.status)) return null;
+  if (isSuspended(http)) throw unavailable(what.route, http.status);
   if (refusals.has(http.status)) throw refused(what.route, http.status);
   throw unavailable(what.route, http.status);
 }
@@ -41,7 +42,7 @@ export function writeFailure(error: unknown, what: { route: string; now: number 
   const limit = limitOf(http, what.now);
   if (limit !== null) return limited(what.route, limit);
   // Moved away, or the token is not taken: never applied, and another name or token may help.
-  if (http.status === 401 || (http.status >= 300 && http.status < 400)) {
+  if (http.status === 401 || (http.status >= 300 && http.status < 400) || isSuspended(http)) {
     return unavailable(what.route, http.status);
   }
   if (refusals.has(http.status)) return refused(what.route, http.status);
@@ -83,6 +84,11 @@ function httpError(error: unknown): HttpError | null {
   return response === undefined ? null : { status, message, headers: response.headers ?? {} };
 }
 
+/** An installation that rests is waited for (1.7); only GitHub's words tell it from what is forbidden. */
+function isSuspended({ status, message }: HttpError): boolean {
+  return status === 403 && /suspended/i.test(message);
+}
+
 /** Until when nothing more may be asked; null where this is no limit. */
 function limitOf({ status, headers, message }: HttpError, now: number): number | null {
   if (status !== 403 && status !== 429) return null;
@@ -101,27 +107,29 @@ function limited(route: string, until: number): LimitedFailure {
 }
 
 function refused(route: string, status: number): Failure {
-  const message = `${route}: GitHub answered ${status}`;
-  return new RefusedFailure(status, { message });
+  return new StatusRefusal(status, `${route}: GitHub answered ${status}`);
 }
 
-class RefusedFailure extends Failure {
+/** The statuses by which a place says that it takes nothing from us. */
+const closed = new Set([403, 404, 410, 423, 451]);
+
+class StatusRefusal extends RefusedFailure {
   readonly status: number;
 
-  constructor(status: number, options: { message: string }) {
-    super("refused", "never", options);
+  constructor(status: number, message: string) {
+    super({ message, isClosed: closed.has(status) });
     this.status = status;
   }
 }
 
 /** A write was refused because what it speaks of is not there. */
 export function isGone(error: unknown): boolean {
-  return error instanceof RefusedFailure && (error.status === 404 || error.status === 410);
+  return error instanceof StatusRefusal && (error.status === 404 || error.status === 410);
 }
 
 /** A write was refused for what it says. */
 export function isInvalid(error: unknown): boolean {
-  return error instanceof RefusedFailure && error.status === 422;
+  return error instanceof StatusRefusal && error.status === 422;
 }
 
 function unavailable(route: string, why: unknown): Failure {

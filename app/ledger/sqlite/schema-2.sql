@@ -50,6 +50,9 @@ CREATE INDEX delivery_open ON delivery (next_at) WHERE handled_at IS NULL;
 CREATE INDEX delivery_subject ON delivery (subject, id) WHERE handled_at IS NULL;
 CREATE INDEX delivery_body ON delivery (handled_at) WHERE body IS NOT NULL;
 
+-- 1 after a comment of ours was drawn again because somebody changed it (6.3): that happens once.
+ALTER TABLE outbox ADD COLUMN redrawn INTEGER NOT NULL DEFAULT 0;
+
 -- Writes to a forge, counted for all processes (6.3), and until when it takes none.
 CREATE TABLE forge_write (
   account TEXT NOT NULL,
