@@ -39,7 +39,7 @@ export const Said = Payload.extend({
   }).nullish(),
   comment: Written.extend({ id: Id }).nullish(),
   review: Written.extend({ id: Id }).nullish(),
-  changes: z.object({ body: z.unknown() }).nullish(),
+  changes: z.object({ body: z.unknown().optional() }).nullish(),
 });
 export type Said = z.infer<typeof Said>;
 
