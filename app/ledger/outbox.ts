@@ -179,7 +179,7 @@ async function hasRoom(
 
 async function takeOne(tx: Tx, row: MessageRow, leaseMs: number): Promise<MessageRow> {
   const change = { intentAt: tx.now, attempts: row.attempts + 1 };
-  const set = { ...change, state: "sending", leaseUntil: tx.now + leaseMs };
+  const set = { state: "sending", leaseUntil: tx.now + leaseMs, ...change };
   await update(tx, "outbox", { set, where: { id: row.id } });
   return { ...row, ...change };
 }

@@ -186,7 +186,7 @@ function recording(tx: Tx, to: { statements: string[]; mutant: Mutant | null }):
   return {
     ...tx,
     run: async (statement: string, ...values: SqlValue[]) => {
-      if (to.mutant === "unclaimed-outbox" && values[0] === "sending") return 1;
+      if (to.mutant === "unclaimed-outbox" && values.includes("sending")) return 1;
       const count = await tx.run(statement, ...values);
       if (count > 0) to.statements.push(statement);
       return count;
