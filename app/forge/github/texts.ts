@@ -87,8 +87,8 @@ async function readText(client: Client, ref: TextRef): Promise<ForgeText | null>
 
 /** A review's id is `<pull>/<review>`: GitHub has no other way to ask for one. */
 async function readReview(client: Client, ref: TextRef): Promise<ForgeText | null> {
-  const [number, id] = ref.id.split("/").map(Number);
-  if (number === undefined || id === undefined || Number.isNaN(number + id)) return null;
+  const [, number, id] = (/^(\d+)\/(\d+)$/.exec(ref.id) ?? []).map(Number);
+  if (number === undefined || id === undefined) return null;
   const found = await client.read(ref, (api, place) =>
     api.rest.pulls.getReview({ ...place, pull_number: number, review_id: id }),
   );

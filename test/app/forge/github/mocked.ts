@@ -56,7 +56,9 @@ export function mockGitHub(accountOf: (forgeId: string) => string | null = () =>
   const github = nock(`${api}/api/v3`);
   const keys = { appId: 1, privateKey, webhookSecret: "s".repeat(20), baseUrl: `${api}/api/v3` };
   const probot = makeProbot(keys);
-  const now = () => clock.at;
+  function now(): number {
+    return clock.at;
+  }
   const tokens = openTokens({ probot, now, onSecret: (secret) => secrets.push(secret) });
   const caller = { tokens, baseUrl: keys.baseUrl, now };
   const places = openPlaces({
