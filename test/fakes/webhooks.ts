@@ -1,6 +1,6 @@
-// A forge's webhooks as most forges have them, for tests and benches of the intake: GUID, event and HMAC-SHA256 in
-// headers. Holds no expectation.
-import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+// GitHub's deliveries as it signs them, for tests and benches of the intake. Holds no expectation.
+import { createHmac, randomUUID } from "node:crypto";
+import { verifyGitHub } from "../../app/forge/github/webhooks.ts";
 import type { Webhooks } from "../../app/forge/webhooks.ts";
 
 export const webhookSecret = "It's a Secret to Everybody";
@@ -24,20 +24,8 @@ export function deliveryHeaders(
   };
 }
 
+/** GitHub's own verification, of deliveries that speak of nothing. */
 export const webhooks: Webhooks = {
-  connection: "github",
-  path: "/api/github/webhooks",
-  announced: (header) => {
-    const guid = header("x-github-delivery") ?? "";
-    const event = header("x-github-event") ?? "";
-    const signature = header("x-hub-signature-256") ?? "";
-    const isFormal = /^sha256=[0-9a-f]{64}$/.test(signature) && guid !== "" && event !== "";
-    return isFormal ? { guid, event, signature } : null;
-  },
-  isSigned: ({ signature }, body) => {
-    const [given, wanted] = [Buffer.from(signature), Buffer.from(sign(body))];
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
-  },
-  isWanted: (event) => event !== "star",
+  ...verifyGitHub(webhookSecret),
   read: () => Promise.resolve([]),
 };

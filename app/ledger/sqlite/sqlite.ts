@@ -2,6 +2,7 @@
 // Several transactions that wait at once become savepoints of one COMMIT; each is acknowledged only after it.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../../policies/failure.ts";
 import type { Ledger, Sql, SqlValue, Tx } from "../ledger.ts";
 import { rowFrom } from "../rows.ts";
@@ -105,13 +106,17 @@ export class SqliteLedger implements Ledger {
   }
 
   async #drain(): Promise<void> {
-    // One turn of the microtask queue lets callers that start together share the first commit.
-    await Promise.resolve();
     while (this.#queue.length > 0) {
+      await this.#gather();
       const group = this.#queue.splice(0, groupLimit);
       await this.#commitGroup(group);
     }
     this.#draining = null;
+  }
+
+  /** Lets callers that are there by now share the next commit: on a disk also those of other sockets, for one sync. */
+  async #gather(): Promise<void> {
+    await (this.#reader === this.#writer ? Promise.resolve() : setImmediate());
   }
 
   async #commitGroup(group: Waiting[]): Promise<void> {

@@ -118,6 +118,23 @@ describe("durability", () => {
     await ledger.close();
   });
 
+  test("what arrives over different sockets in one turn shares one commit", async () => {
+    const file = join(temporaryFolder(), "ledger.sqlite");
+    const ledger = openSqlite({ file, now: () => startAt });
+    const seen = await new Promise((resolve) => {
+      function keep(key: string): Promise<number> {
+        return ledger.write((tx) => tx.run("INSERT INTO meta (key, value) VALUES (?, 'v')", key));
+      }
+      function look(): Promise<unknown> {
+        return ledger.read((sql) => sql.all("SELECT key FROM meta WHERE key IN ('a', 'b')"));
+      }
+      setImmediate(() => void keep("a").then(look).then(resolve));
+      setImmediate(() => void keep("b"));
+    });
+    expect(seen).toEqual([{ key: "a" }, { key: "b" }]);
+    await ledger.close();
+  });
+
   test("opening again keeps what is there", async () => {
     const file = join(temporaryFolder(), "ledger.sqlite");
     const first = openSqlite({ file, now: () => startAt });
