@@ -206,7 +206,9 @@ async function isQuiet({ ledger }: Host): Promise<boolean> {
     sql.first<{ count: number }>(
       `SELECT (SELECT COUNT(*) FROM delivery WHERE handled_at IS NULL)
          + (SELECT COUNT(*) FROM inbox WHERE state IN ('queued', 'claimed'))
-         + (SELECT COUNT(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure')) AS count`,
+         + (SELECT COUNT(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
+         + (SELECT COUNT(*) FROM mandate WHERE look_at <= ?) AS count`,
+      ledger.now(),
     ),
   );
   return open?.count === 0;

@@ -74,18 +74,17 @@ export async function readDelivery(
   raw: Pick<RawDelivery, "id" | "connection" | "guid">,
   events: readonly ForgeEvent[],
 ): Promise<void> {
-  const [first, ...more] = events;
+  const fresh: ForgeEvent[] = [];
+  for (const event of events) {
+    if (event.kind !== "text" || !(await isKnownText(tx, event.text))) fresh.push(event);
+  }
+  const [first, ...more] = fresh;
   if (first === undefined) {
-    await finishDelivery(tx, raw.id, "ignored");
+    await finishDelivery(tx, raw.id, events.length === 0 ? "ignored" : "duplicate");
     await update(tx, "delivery", { set: { body: null }, where: { id: raw.id } });
     return;
   }
   const { connection } = raw;
-  if (first.kind === "text" && (await isKnownText(tx, first.text))) {
-    await finishDelivery(tx, raw.id, "duplicate");
-    await update(tx, "delivery", { set: { body: null }, where: { id: raw.id } });
-    return;
-  }
   const set = { payload: first, ...keysOf(first) };
   await update(tx, "delivery", { set, where: { id: raw.id } });
   for (const [index, payload] of more.entries()) {
