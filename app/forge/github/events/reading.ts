@@ -1,7 +1,7 @@
 // GitHub's events in our own words (spec 6.2): Probot hands each verified delivery to the handler of its kind, which says
 // what it speaks of. A payload says what to re-read; nothing in it is believed, and no address in it is ever asked.
 
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { Probot } from "probot";
 import type { EventText, ForgeEvent } from "../../../../policies/events.ts";
 import { Failure } from "../../../../policies/failure.ts";
@@ -19,16 +19,19 @@ export function openReading(probot: Probot, options: ReadingOptions): Read {
     const found = eventsOf(context.name, context.payload, options);
     open.get(context.id)?.push(...found);
   });
-  return async ({ guid, event, body }) => {
+  return async ({ event, body }) => {
     const payload = parse(body);
-    open.set(guid, []);
+    const found: ForgeEvent[] = [];
+    // Not its GUID: the same delivery may be read twice at once.
+    const id = randomUUID();
+    open.set(id, found);
     try {
-      await probot.receive({ id: guid, name: event, payload } as Parameters<Probot["receive"]>[0]);
-      return open.get(guid) ?? [];
+      await probot.receive({ id, name: event, payload } as Parameters<Probot["receive"]>[0]);
+      return found;
     } catch (error) {
       throw bad(event, error);
     } finally {
-      open.delete(guid);
+      open.delete(id);
     }
   };
 }

@@ -481,6 +481,13 @@ describe("Probot as the reader", () => {
     expect(told).toEqual(ids.map((id) => [String(id)]));
   });
 
+  test("one delivery that is read twice at once is told to both, once each", async () => {
+    const body = JSON.stringify(example("issue_comment.created"));
+    const twice = [1, 2].map(() => read({ guid: "same", event: "issue_comment", body }));
+    const found = await Promise.all(twice);
+    expect(found.map((events) => events.length)).toEqual([1, 1]);
+  });
+
   test("asks nobody, prints nothing and leaves nothing behind, whatever REDIS_URL says", async () => {
     vi.stubEnv("REDIS_URL", "redis://127.0.0.1:1");
     const asked: unknown[] = [];
