@@ -1,8 +1,7 @@
 // Calls about one repository on GitHub (spec 6.1): by its id, at the name it has now, with a token of its own.
 
 import type { Octokit } from "@octokit/rest";
-import { Failure } from "../../../policies/failure.ts";
-import type { ForgeRepository, RepositoryRef } from "../forge.ts";
+import { RefusedFailure, type ForgeRepository, type RepositoryRef } from "../forge.ts";
 import { octokit, read, write, type Caller } from "./calls.ts";
 import { isGone, outOfReach } from "./failures.ts";
 import type { Places } from "./places.ts";
@@ -31,7 +30,8 @@ export function openClient(caller: Caller, places: Places): Client {
   async function reached({ forgeId }: RepositoryRef): Promise<ForgeRepository> {
     const repository = await places.find(forgeId);
     if (repository !== null) return repository;
-    throw new Failure("refused", "never", { message: "no installation reaches this repository" });
+    const message = "no installation reaches this repository";
+    throw new RefusedFailure({ message, isClosed: true });
   }
 
   async function writeAt<T>(ref: RepositoryRef, call: Call<T>): Promise<T> {

@@ -14,8 +14,8 @@ interface HttpError {
 
 /** GitHub asks for at least a minute where it names no time. */
 const limitMsDefault = 60 * secondMs;
-/** The statuses that say it was not applied and never will be. */
-const refusals = new Set([400, 403, 404, 405, 409, 410, 413, 422, 423, 451]);
+/** The statuses that say it was not applied and never will be (6.3); all others below 500 say only the first. */
+const refusals = new Set([403, 404, 410, 422, 423]);
 
 /** How GitHub says that there is nothing: 409 of an empty repository, 422 of a commit that nobody knows. */
 const nothings = new Set([404, 409, 410, 422, 451]);
@@ -41,19 +41,20 @@ export function writeFailure(error: unknown, what: { route: string; now: number 
   if (http === null) return unsure(what.route, error);
   const limit = limitOf(http, what.now);
   if (limit !== null) return limited(what.route, limit);
-  // Moved away, or the token is not taken: never applied, and another name or token may help.
-  if (http.status === 401 || (http.status >= 300 && http.status < 400) || isSuspended(http)) {
-    return unavailable(what.route, http.status);
-  }
-  if (refusals.has(http.status)) return refused(what.route, http.status);
-  return unsure(what.route, http.status);
+  if (http.status >= 500) return unsure(what.route, http.status);
+  if (refusals.has(http.status) && !isSuspended(http)) return refused(what.route, http.status);
+  // Such as moved away, or a token that is not taken: another name or token may help.
+  return unavailable(what.route, http.status);
 }
 
 /** GitHub answers a mutation that it did not do with 200 and words about it. */
 function mutationFailure(error: Error, what: { route: string; now: number }): Failure {
   const { errors = [] } = error as { errors?: readonly { readonly type?: string }[] };
   const isLimit = errors.some(({ type }) => type === "RATE_LIMITED");
-  return isLimit ? limited(what.route, what.now + limitMsDefault) : refused(what.route, 200);
+  if (isLimit) return limited(what.route, what.now + limitMsDefault);
+  // An error of GitHub's own has no type.
+  const isRefused = errors.every(({ type }) => type !== undefined);
+  return isRefused ? refused(what.route, 200) : unsure(what.route, 200);
 }
 
 /** Why no token was minted: nothing was done with it, so that it can be asked for again. */
@@ -111,7 +112,7 @@ function refused(route: string, status: number): Failure {
 }
 
 /** The statuses by which a place says that it takes nothing from us. */
-const closed = new Set([403, 404, 410, 423, 451]);
+const closed = new Set([403, 404, 410, 423]);
 
 class StatusRefusal extends RefusedFailure {
   readonly status: number;

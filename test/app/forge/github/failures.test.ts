@@ -39,14 +39,15 @@ interface Answer {
 type Row = [name: string, answer: Answer, read: string | null, write: string, until?: number];
 
 const rows: readonly Row[] = [
-  ["400", { status: 400 }, "refused", "refused"],
+  ["400", { status: 400 }, "unavailable", "unavailable"],
   ["403 without a limit", { status: 403 }, "refused", "refused"],
   ["404", { status: 404 }, null, "refused"],
-  ["409", { status: 409 }, null, "refused"],
+  ["409", { status: 409 }, null, "unavailable"],
+  ["413", { status: 413 }, "unavailable", "unavailable"],
   ["410", { status: 410 }, null, "refused"],
   ["422", { status: 422 }, null, "refused"],
   ["423", { status: 423 }, "refused", "refused"],
-  ["451", { status: 451 }, null, "refused"],
+  ["451", { status: 451 }, null, "unavailable"],
   ["500", { status: 500 }, "unavailable", "unsure"],
   ["502", { status: 502 }, "unavailable", "unsure"],
   ["503", { status: 503 }, "unavailable", "unsure"],
@@ -249,6 +250,7 @@ describe("a mutation that GitHub answers with words", () => {
     ["NOT_FOUND", "refused"],
     ["FORBIDDEN", "refused"],
     ["RATE_LIMITED", "limited"],
+    [undefined, "unsure"],
   ])("%s is %s", async (type, code) => {
     const { client, github } = await begin();
     github.patch("/repos/org/door/pulls/5").reply(200, pull);

@@ -116,7 +116,7 @@ describe("on the fake GitHub", () => {
     uninstall(world, installation);
     github.advance(minuteMs);
     expect(await forge.readRepository(ref)).toBeNull();
-    const refused = { code: "refused", retry: "never" };
+    const refused = { code: "refused", retry: "never", isClosed: true };
     await expect(forge.createComment(ref, "x")).rejects.toMatchObject(refused);
   });
 
