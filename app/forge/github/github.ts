@@ -67,6 +67,7 @@ async function whoWeAre(
     const { data } = await api.rest.users.getByUsername({ username: `${app.slug}[bot]` });
     return { app, self: { id: String(data.id), name: data.login, isBot: true } };
   } catch (error) {
+    if (error instanceof Failure) throw error;
     throw readFailure(error, { route: routeOf(error), now: now() }) ?? unknownApp();
   }
 }
