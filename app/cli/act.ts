@@ -23,7 +23,7 @@ const patienceMs = 5_000;
 const pollMs = 50;
 const titleLimit = 200;
 const later =
-  "It is recorded, and takes effect when a process serves this home: `holdfast local <repository>`.";
+  "It is recorded, and takes effect when a process serves this home: `holdfast local <repository>` or `holdfast start`.";
 
 export interface Words {
   /** `#12`, `12`, or `new` for an issue. */

@@ -1,4 +1,5 @@
-// Which repository a command given at this machine is about (spec 7.1).
+// Which local repository a command given at this machine is about (spec 7.1). Those of a forge have their conversations
+// there.
 
 import { realpathSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
@@ -14,7 +15,8 @@ export async function chooseRepository(
   sql: Sql,
   path: string | undefined,
 ): Promise<{ readonly ok: true; readonly repository: RepositoryRow } | Complaint> {
-  const known = await listRepositories(sql);
+  const all = await listRepositories(sql);
+  const known = all.filter(({ connection }) => connection === "local");
   const place = realPath(path ?? ".");
   const around = known
     .filter(({ source }) => place === source || place.startsWith(`${source}${sep}`))
@@ -23,6 +25,13 @@ export async function chooseRepository(
   const isNpx = path === undefined && place === programFolder && known.length === 1;
   const found = around[0] ?? (isNpx ? only : undefined);
   if (found !== undefined) return { ok: true, repository: found };
+  if (only === undefined && all.length > 0) {
+    return misused(
+      "There is no repository here to write to.",
+      "those of this home have their issues and pull requests on a forge",
+      "write the comment there",
+    );
+  }
   if (only === undefined) {
     return misused(
       "There is no repository here to write to.",

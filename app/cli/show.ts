@@ -3,7 +3,7 @@
 
 import { styleText } from "node:util";
 import type { Home } from "../home.ts";
-import { conversationOf } from "../ledger/conversations.ts";
+import { conversationOf, listRepositories } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";
 import { eventsOf, evidenceOf } from "../ledger/history.ts";
 import type { Sql } from "../ledger/ledger.ts";
@@ -28,7 +28,8 @@ const endedLimit = 5;
 
 interface Shown {
   readonly facts: MandateFacts;
-  readonly number: number;
+  /** `#12`, or `owner/name#12` where the home has several repositories. */
+  readonly conversation: string;
 }
 
 /** The mandates of the installation, unfinished ones first, or the one of `id`. */
@@ -42,12 +43,15 @@ export async function showStatus(
       id === undefined
         ? await listMandates(sql, { limit: listLimit })
         : [await findMandate(sql, id)].filter((row) => row !== undefined);
+    const names = await namesOf(sql);
     const shown: Shown[] = [];
-    for (const row of rows) shown.push(await shownOf(sql, row.id));
+    for (const row of rows) shown.push(await shownOf(sql, row.id, names));
     return shown;
   });
   if (id !== undefined && list.length === 0) return unknownMandate(id);
-  if (json) return said(jsonOf(list.map(({ facts, number }) => summaryOf(facts, number))));
+  if (json) {
+    return said(jsonOf(list.map(({ facts, conversation }) => summaryOf(facts, conversation))));
+  }
   return said(statusWords(home, list));
 }
 
@@ -58,14 +62,14 @@ function statusWords(home: Home, list: readonly Shown[]): string {
   const hidden = ended.length - endedLimit;
   return [
     ...(list.length === 0 ? ["Nothing was asked yet. `holdfast comment --help` shows how."] : []),
-    ...shown.map(({ facts, number }) => headed(mandateText(facts, number))),
+    ...shown.map(({ facts, conversation }) => headed(mandateText(facts, conversation))),
     ...(hidden > 0 ? [`${hidden} more have ended; --json lists them too.`] : []),
     ...(home.holder === null && unfinished.length > 0 ? [notServed] : []),
   ].join("\n\n");
 }
 
 const notServed =
-  "No process serves this home, so nothing moves on: start one with `holdfast local <repository>`.";
+  "No process serves this home, so nothing moves on: `holdfast local <repository>` or `holdfast start` does.";
 
 /** Everything about one mandate: its words, turns, calls, evidence, receipts, waits, notices and events. */
 export async function showLog(home: Home, asked: { id: string; json: boolean }): Promise<Ending> {
@@ -73,8 +77,8 @@ export async function showLog(home: Home, asked: { id: string; json: boolean }):
   const past = await home.ledger.read((sql) => pastOf(sql, id));
   if (past === null) return unknownMandate(id);
   if (!json) return said(headed(pastText(past)));
-  const { facts, number, ...rest } = past;
-  return said(jsonOf({ ...facts, ...summaryOf(facts, number), ...rest }));
+  const { facts, conversation, ...rest } = past;
+  return said(jsonOf({ ...facts, ...summaryOf(facts, conversation), ...rest }));
 }
 
 async function pastOf(sql: Sql, id: string): Promise<Past | null> {
@@ -84,7 +88,7 @@ async function pastOf(sql: Sql, id: string): Promise<Past | null> {
     turns.push({ ...turn, calls: await callsOf(sql, turn.id) });
   }
   return {
-    ...(await shownOf(sql, id)),
+    ...(await shownOf(sql, id, await namesOf(sql))),
     anchor: (await findAnchor(sql, id)) ?? null,
     turns,
     evidence: await evidenceOf(sql, id),
@@ -94,10 +98,17 @@ async function pastOf(sql: Sql, id: string): Promise<Past | null> {
   };
 }
 
-async function shownOf(sql: Sql, id: string): Promise<Shown> {
+/** What stands before `#12`, by repository. */
+async function namesOf(sql: Sql): Promise<ReadonlyMap<string, string>> {
+  const known = await listRepositories(sql);
+  return new Map(known.map(({ id, name }) => [id, known.length > 1 ? name : ""]));
+}
+
+async function shownOf(sql: Sql, id: string, names: ReadonlyMap<string, string>): Promise<Shown> {
   const { conversationId } = await mandateOf(sql, id);
-  const { number } = await conversationOf(sql, conversationId);
-  return { facts: await factsOf(sql, id, { recordUrl: () => null }), number };
+  const { number, repositoryId } = await conversationOf(sql, conversationId);
+  const conversation = `${names.get(repositoryId) ?? ""}#${number}`;
+  return { facts: await factsOf(sql, id, { recordUrl: () => null }), conversation };
 }
 
 export function unknownMandate(id: string): Complaint {

@@ -13,8 +13,8 @@ import { indent, lineOf, mandateText, printable } from "./terminal.ts";
 
 export interface Past {
   readonly facts: MandateFacts;
-  /** Of its conversation. */
-  readonly number: number;
+  /** The name of its conversation. */
+  readonly conversation: string;
   readonly anchor: Anchor | null;
   readonly turns: readonly (TurnRow & { readonly calls: readonly ToolCallRow[] })[];
   readonly evidence: readonly EvidenceRow[];
@@ -24,7 +24,7 @@ export interface Past {
 }
 
 export function pastText(past: Past): string {
-  const { facts, number, anchor } = past;
+  const { facts, conversation, anchor } = past;
   const who = anchor === null ? "" : ` by ${lineOf(anchor.authorName)} (${anchor.permission})`;
   const moments = [
     ...past.turns.map((turn) => ({ at: turn.startedAt, text: turnText(turn, past.evidence) })),
@@ -35,7 +35,7 @@ export function pastText(past: Past): string {
       .map((event) => ({ at: event.at, text: eventText(event) })),
   ].toSorted((one, other) => one.at - other.at);
   return [
-    mandateText(facts, number),
+    mandateText(facts, conversation),
     `\nAsked${who} at ${formatInstant(facts.createdAt)}:`,
     indent(printable(facts.anchor.text.trim())),
     "\nWhat happened:",

@@ -146,11 +146,11 @@ function shownStatus({ status, hold }: MandateFacts): Status | "held" {
   return hold === null ? status : "held";
 }
 
-/** A mandate as `status --json` lists it. */
-export function summaryOf(facts: MandateFacts, number: number): object {
+/** A mandate as `status --json` lists it; `conversation` is its name. */
+export function summaryOf(facts: MandateFacts, conversation: string): object {
   return {
     id: facts.id,
-    conversation: `#${number}`,
+    conversation,
     status: shownStatus(facts),
     reason: facts.hold?.reason ?? facts.reason,
     nextStep: facts.nextStep,
@@ -162,7 +162,7 @@ export function summaryOf(facts: MandateFacts, number: number): object {
 }
 
 /** A mandate in lines; the first one names it. */
-export function mandateText(facts: MandateFacts, number: number): string {
+export function mandateText(facts: MandateFacts, conversation: string): string {
   const { status, wait, endedAt } = facts;
   const lines = [sentenceFor(facts)];
   if (status === "blocked" && facts.reasonText !== null) lines.push(`Why: ${facts.reasonText}`);
@@ -175,6 +175,6 @@ export function mandateText(facts: MandateFacts, number: number): string {
   lines.push(`Used: ${usageOf(facts)}`);
   if (facts.publishedCommit !== null) lines.push(`Branch: ${facts.branch}`);
   if (facts.pull !== null) lines.push(`Pull request: #${facts.pull.number}`);
-  const head = `${facts.id}  #${number}  ${shownStatus(facts)}  ${lineOf(facts.title, 100)}`;
+  const head = `${facts.id}  ${lineOf(conversation)}  ${shownStatus(facts)}  ${lineOf(facts.title, 100)}`;
   return [head, ...lines.map((line) => `  ${lineOf(line, 500)}`)].join("\n");
 }

@@ -8,6 +8,7 @@ import { command, comment, holdAll, type Order, type Words } from "../../../app/
 import { doctor } from "../../../app/cli/operate.ts";
 import { showLog, showStatus } from "../../../app/cli/show.ts";
 import { openHome, type Home } from "../../../app/home.ts";
+import { saveRepository } from "../../../app/ledger/conversations.ts";
 import { listMandates, type MandateRow } from "../../../app/ledger/mandates.ts";
 import type { Ending } from "../../../app/notices/terminal.ts";
 import { readSettings, type Settings } from "../../../app/settings.ts";
@@ -214,6 +215,40 @@ describe("without a serving process", () => {
     expect(await write(one, { conversation: "1", text: "hello", repo: "/" })).toMatchObject({
       exitCode: 2,
       help: "name one with --repo <path>",
+    });
+  });
+});
+
+describe("a home that a forge's repositories are in", () => {
+  function addDoor(one: Installation): Promise<Ending> {
+    const names = { name: "org/door", source: "https://git.example/org/door.git" };
+    const door = { id: "g-1", connection: "github", forgeId: "1", defaultBranch: "main", ...names };
+    return one.use(async (home) => {
+      await home.ledger.write((tx) => saveRepository(tx, door));
+      return { ok: true, text: "", exitCode: 0 };
+    });
+  }
+
+  test("names the repository of each conversation", async () => {
+    const one = installation();
+    const server = await one.serve();
+    await write(one, { conversation: "1", text: "@holdfast run look" });
+    const { id } = await mandate(one, "waiting");
+    await server.stop();
+    await addDoor(one);
+    expect(await list(one)).toMatchObject([
+      { conversation: expect.stringMatching(/^[^/]+#1$/) as unknown },
+    ]);
+    const log = await one.use((home) => showLog(home, { id, json: false }));
+    expect(log).toEqual(saying("#1  waiting"));
+  });
+
+  test("takes no comment for them", async () => {
+    const one = installation();
+    await addDoor(one);
+    expect(await write(one, { conversation: "1", text: "hello" })).toMatchObject({
+      exitCode: 2,
+      help: "write the comment there",
     });
   });
 });
