@@ -64,7 +64,8 @@ function peakOf(pid: number): number {
 /** One honest delivery; the status that the forge hears before it gives up. */
 async function deliver(intake: Intake, guid: string): Promise<number> {
   const body = JSON.stringify({ action: "opened", filler: "x".repeat(12_000) });
-  const headers = deliveryHeaders(body, { guid });
+  // A connection of its own: one that was left idle may be ended by either side at any moment.
+  const headers = { ...deliveryHeaders(body, { guid }), connection: "close" };
   const signal = AbortSignal.timeout(forgeMsLimit);
   return (await fetch(intake.url, { method: "POST", headers, body, signal })).status;
 }
@@ -123,7 +124,7 @@ async function forgeSignatures(intake: Intake, count: number): Promise<void> {
       const socket = connect(intake.port, "127.0.0.1");
       socket.on("error", () => {});
       socket.end(`${wrongHead}content-length: 2\r\n\r\n{}`).resume();
-      await once(socket, "close");
+      await new Promise((resolve) => socket.once("close", resolve));
     }
   }
   await Promise.all(Array.from({ length: 50 }, one));
