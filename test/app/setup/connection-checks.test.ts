@@ -1,8 +1,8 @@
 // What doctor reads about forges in the ledger (spec 6.2, 6.3), on a real one.
 
 import { expect, test } from "vitest";
-import { changeConnection } from "../../../app/ledger/connections.ts";
 import type { RepositoryRow } from "../../../app/ledger/conversations.ts";
+import { changeConnection } from "../../../app/ledger/incoming/connections.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { connectionChecks, reachChecks } from "../../../app/setup/connection-checks.ts";
 import { minuteMs } from "../../../policies/durations.ts";
