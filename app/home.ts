@@ -20,7 +20,7 @@ import { openClock } from "./clock.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { takeLock, type Lock } from "./ledger/sqlite/lock.ts";
 import { openSqlite } from "./ledger/sqlite/sqlite.ts";
-import type { Settings } from "./settings.ts";
+import { ledgerFileOf, type Settings } from "./settings.ts";
 
 const Holder = z.object({ pid: z.int(), since: z.int(), url: z.string().nullable() });
 /** The serving process of a home. */
@@ -61,7 +61,7 @@ export function openHome(options: { settings: Settings; mode: "serve" | "use" })
     });
   }
   if (options.mode === "use") lock?.release();
-  const ledgerFile = join(folder, "ledger.sqlite");
+  const ledgerFile = ledgerFileOf(folder);
   const ledger = openSqlite({ file: ledgerFile, now: openClock(Date.now, timing.clockAheadMs) });
   const held = options.mode === "serve" ? lock : null;
   return {

@@ -32,6 +32,8 @@ export interface Host {
   readonly running: RunningTurns;
   readonly timing: Timing;
   readonly log: Log;
+  /** Takes secrets out of a text that leaves for a forge (I11). */
+  readonly redact: (text: string) => string;
   readonly worker: string;
   readonly mention: string;
   readonly timeZone: string;

@@ -5,8 +5,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseYamlFile, problemLine } from "../policies/yaml-file.ts";
+import { isTimeZone } from "./settings.ts";
 
 const Count = z.int().positive();
+/** More turns at a time than this belong on more machines. */
+export const workersLimit = 64;
 
 /** Every key, with what holds where it is not given. */
 const SettingsFile = z.strictObject({
@@ -19,7 +22,12 @@ const SettingsFile = z.strictObject({
     )
     .prefault([]),
   /** Turns that run at the same time in this process. */
-  workers: z.int().min(0).max(64).optional(),
+  workers: z.int().min(0).max(workersLimit).optional(),
+  /** Of times such as `by 15:00`, in place of the system's. */
+  timeZone: z
+    .string()
+    .refine(isTimeZone, { error: "expected a time zone such as Europe/Berlin" })
+    .optional(),
   github: z
     .strictObject({
       /** What one installation may write; GitHub asks for no more than the defaults. */

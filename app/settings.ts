@@ -95,53 +95,72 @@ export type SettingsDecision =
   | { readonly ok: true; readonly settings: Settings }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Reads the environment. Problems name the variable and what fits, never a value. */
+/** Reads the environment, where an empty variable is an unset one. Problems name the variable, never a value. */
 export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
+  const given = givenIn(environment);
   const problems: string[] = [];
-  const port = readPort(environment["PORT"], problems);
-  const publicUrl = readPublicUrl(environment["HOLDFAST_URL"], problems);
+  const port = readPort(given("PORT"), problems);
+  const publicUrl = readPublicUrl(given("HOLDFAST_URL"), problems);
   for (const [name, instead] of later) {
-    const value = environment[name] ?? "";
-    if (value !== "" && !(name === "DATABASE_URL" && value.startsWith("file:"))) {
-      problems.push(`${name} is for a later version: ${instead}`);
-    }
+    if (given(name) !== undefined) problems.push(`${name} is for a later version: ${instead}`);
   }
-  const logLevel = environment["LOG_LEVEL"] ?? "info";
+  const logLevel = given("LOG_LEVEL") ?? "info";
   if (!logLevels.includes(logLevel))
     problems.push(`LOG_LEVEL must be one of ${logLevels.join(", ")}`);
-  const timing = readTiming(environment["HOLDFAST_TIMING"], problems);
-  const mention = environment["HOLDFAST_MENTION"] ?? "holdfast";
-  if (!/^[a-z0-9][a-z0-9-]{0,38}$/i.test(mention)) {
+  const timing = readTiming(given("HOLDFAST_TIMING"), problems);
+  const mention = given("HOLDFAST_MENTION");
+  if (mention !== undefined && !/^[a-z0-9][a-z0-9-]{0,38}$/i.test(mention)) {
     problems.push("HOLDFAST_MENTION must be a name of letters, digits and dashes, without @");
   }
+  const home = homeOf(environment);
+  const ledger = given("DATABASE_URL");
+  if (ledger !== undefined && ledger !== `file:${ledgerFileOf(home)}`) problems.push(otherLedger);
   if (problems.length > 0 || timing === null) return { ok: false, problems };
-  const script = environment["HOLDFAST_SCRIPT"];
+  const script = given("HOLDFAST_SCRIPT");
   return {
     ok: true,
     settings: {
-      home: resolve(environment["HOLDFAST_HOME"] ?? defaultHome(environment)),
+      home,
       port,
-      host: environment["HOST"] ?? "127.0.0.1",
+      host: given("HOST") ?? "127.0.0.1",
       publicUrl,
-      mention,
-      isMentionChosen: environment["HOLDFAST_MENTION"] !== undefined,
+      mention: mention ?? "holdfast",
+      isMentionChosen: mention !== undefined,
       logLevel,
-      timeZone: environment["TZ"] ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-      script: script === undefined || script === "" ? null : resolve(script),
+      timeZone: zoneOf(given("TZ")),
+      script: script === undefined ? null : resolve(script),
       timing,
     },
   };
 }
 
+/** The data folder of the installation, whatever else is wrong with the environment. */
+export function homeOf(environment: NodeJS.ProcessEnv): string {
+  const given = givenIn(environment);
+  const data = given("XDG_DATA_HOME") ?? join(homedir(), ".local", "share");
+  return resolve(given("HOLDFAST_HOME") ?? join(data, "holdfast"));
+}
+
+/** In the home, so that whoever has the home's lock has the ledger's. */
+export function ledgerFileOf(home: string): string {
+  return join(home, "ledger.sqlite");
+}
+
+/** A variable that is set and empty says nothing: that is how compose files leave them out. */
+function givenIn(environment: NodeJS.ProcessEnv): (name: string) => string | undefined {
+  return (name) => (environment[name] === "" ? undefined : environment[name]);
+}
+
 /** Named so that nobody believes them in force. */
 const later = [
   ["REDIS_URL", "unset it, everything runs in one process"],
-  ["DATABASE_URL", "unset it, the ledger is a file in HOLDFAST_HOME"],
   ["WEBHOOK_PROXY_URL", "unset it and let a proxy of your own pass webhooks on to this server"],
 ] as const;
+const otherLedger =
+  "DATABASE_URL is for a later version: unset it, the ledger is the file ledger.sqlite in HOLDFAST_HOME";
 
 function readPort(text: string | undefined, problems: string[]): number | null {
-  if (text === undefined || text === "") return null;
+  if (text === undefined) return null;
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   problems.push("PORT must be a number from 0 to 65535");
@@ -150,20 +169,28 @@ function readPort(text: string | undefined, problems: string[]): number | null {
 
 /** Tokens travel to it in cookies: only over TLS, or within this machine. */
 function readPublicUrl(text: string | undefined, problems: string[]): string | null {
-  if (text === undefined || text === "") return null;
+  if (text === undefined) return null;
   const url = URL.canParse(text) ? new URL(text) : null;
   const isLoopback = url !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
-  const isFit = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback);
-  if (url !== null && isFit && url.search === "" && url.hash === "" && url.username === "") {
-    return url.href.replace(/\/+$/, "");
-  }
-  problems.push("HOLDFAST_URL must be an https address, without query and name");
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback);
+  if (url !== null && isSafe && url.href === `${url.origin}/`) return url.origin;
+  problems.push("HOLDFAST_URL must be an https address without path, query and name");
   return null;
 }
 
-function defaultHome(environment: NodeJS.ProcessEnv): string {
-  const data = environment["XDG_DATA_HOME"] ?? join(homedir(), ".local", "share");
-  return join(data, "holdfast");
+/** A zone in another form, such as `:/etc/localtime`, is the system's to understand. */
+function zoneOf(text: string | undefined): string {
+  if (text !== undefined && isTimeZone(text)) return text;
+  return Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** Whether it is a name of the time zone database. */
+export function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
+  } catch {
+    return false;
+  }
 }
 
 function readTiming(text: string | undefined, problems: string[]): Timing | null {

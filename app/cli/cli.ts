@@ -20,6 +20,8 @@ import { readManifest } from "./manifest.ts";
 import type { SetupAsked } from "./setup.ts";
 
 /** Carries out one command and remembers the exit code. */
+type Carry = (act: (environment: NodeJS.ProcessEnv) => Promise<Ending>) => Promise<void>;
+/** The same for a command that needs no more than the environment's settings. */
 type Run = (act: (settings: Settings) => Promise<Ending>) => Promise<void>;
 
 /** Runs one command; gives the exit code of the process. */
@@ -41,22 +43,30 @@ export async function runCommandLine(
 }
 
 async function endingOf(
-  act: Parameters<Run>[0],
+  act: Parameters<Carry>[0],
   { name, environment }: { name: string; environment: NodeJS.ProcessEnv },
+): Promise<Ending> {
+  try {
+    return await act(environment);
+  } catch (error) {
+    const { openLog } = await import("../log.ts");
+    const { readSettings } = await import("../settings.ts");
+    const decision = readSettings(environment);
+    const level = decision.ok ? decision.settings.logLevel : "info";
+    openLog(level, []).debug({ error }, "the command failed");
+    return troubleOf(`\`holdfast ${name}\` failed.`, error);
+  }
+}
+
+async function withSettings(
+  environment: NodeJS.ProcessEnv,
+  act: Parameters<Run>[0],
 ): Promise<Ending> {
   const { readSettings } = await import("../settings.ts");
   const decision = readSettings(environment);
-  if (!decision.ok) {
-    const help = "correct or unset what is named";
-    return misused("The environment does not fit.", decision.problems.join("; "), help);
-  }
-  try {
-    return await act(decision.settings);
-  } catch (error) {
-    const { openLog } = await import("../log.ts");
-    openLog(decision.settings.logLevel, []).debug({ error }, "the command failed");
-    return troubleOf(`\`holdfast ${name}\` failed.`, error);
-  }
+  if (decision.ok) return act(decision.settings);
+  const help = "correct or unset what is named";
+  return misused("The environment does not fit.", decision.problems.join("; "), help);
 }
 
 function tell(ending: Ending): number {
@@ -79,7 +89,10 @@ async function withHome(settings: Settings, use: (home: Home) => Promise<Ending>
   }
 }
 
-function programFor(run: Run): Command {
+function programFor(carry: Carry): Command {
+  function run(act: Parameters<Run>[0]): Promise<void> {
+    return carry((environment) => withSettings(environment, act));
+  }
   const program = new Command("holdfast")
     .description("Works on what people ask for in issues and pull requests, and never goes quiet.")
     .version(readManifest().version)
@@ -87,7 +100,7 @@ function programFor(run: Run): Command {
     .configureHelp({ subcommandTerm })
     .showHelpAfterError("(`--help` shows how it is used)");
   addLocal(program, run);
-  addStart(program, run);
+  addStart(program, carry);
   addComment(program, run);
   addShowing(program, run);
   for (const row of orders) addOrder(program, run, row);
@@ -125,10 +138,8 @@ function addLocal(program: Command, run: Run): void {
 }
 
 const localPort = 4_700;
-/** As Probot's. */
-const startPort = 3_000;
 
-function addStart(program: Command, run: Run): void {
+function addStart(program: Command, carry: Carry): void {
   program
     .command("start")
     .option(
@@ -143,18 +154,17 @@ function addStart(program: Command, run: Run): void {
     )
     .description("serve GitHub: webhooks, scheduler, workers and pages in this process")
     .addHelpText("after", example("holdfast start --workers 2"))
-    .action((options: { port?: number; workers?: number }) =>
-      run(async (settings) => {
+    .action((asked: { port?: number; workers?: number }) =>
+      carry(async (environment) => {
         const { start } = await import("./serve.ts");
-        const { workers } = options;
-        return start(settings, { port: options.port ?? settings.port ?? startPort, workers });
+        return start(environment, asked);
       }),
     );
 }
 
 function count(text: string): number {
-  if (/^\d{1,2}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It must be a number from 0 to 99.");
+  if (/^\d{1,2}$/.test(text) && Number(text) <= 64) return Number(text);
+  throw new InvalidArgumentError("It must be a number from 0 to 64.");
 }
 
 function port(text: string): number {

@@ -2,67 +2,57 @@
 
 import { styleText } from "node:util";
 import { formatDuration } from "../../policies/durations.ts";
-import { weakSecret } from "../../policies/weak-secret.ts";
 import { openLog } from "../log.ts";
 import { misused, said, type Ending } from "../notices/terminal.ts";
+import { openSecrets } from "../redact.ts";
+import { readServerSettings } from "../server-settings.ts";
 import { serveLocal, type Serving } from "../serving/local.ts";
 import { serveGitHub, type Server } from "../serving/server.ts";
-import { readSettingsFile, type SettingsFile } from "../settings-file.ts";
+import type { SettingsFile } from "../settings-file.ts";
 import type { Settings } from "../settings.ts";
-import { readAppKeys, type AppKeysDecision } from "../setup/app-keys.ts";
-import { placeAt, placeOf } from "../setup/github-api.ts";
 
 /** Resolves when the process was asked to end and everything is saved. */
 export async function local(
   settings: Settings,
   { path, port }: { path: string; port: number },
 ): Promise<void> {
-  const log = openLog(settings.logLevel, []);
-  const asked = askedToStop();
-  const serving = await serveLocal({ settings, path, port, log });
+  const secrets = openSecrets();
+  const log = openLog(settings.logLevel, secrets);
+  const stopping = askedToStop();
+  const serving = await serveLocal({ settings, path, port, log, secrets });
   process.stdout.write(greeting(serving, settings.mention));
-  await asked;
+  await stopping;
   await end(serving, settings);
 }
 
 /** Serves GitHub; resolves when the process was asked to end and everything is saved. */
 export async function start(
-  settings: Settings,
-  { port, workers }: { port: number; workers: number | undefined },
+  environment: NodeJS.ProcessEnv,
+  asked: { port?: number; workers?: number },
 ): Promise<Ending> {
-  const read = readSettingsFile(settings.home, process.env);
-  const app = readAppKeys(settings.home, process.env);
-  const problems = [...(read.ok ? [] : read.problems), ...keyProblems(app)];
-  if (!read.ok || !app.ok || app.keys === null || problems.length > 0) {
-    const help = "correct what is named; `holdfast setup github` makes an App";
-    return misused("Nothing was started.", problems.join("; "), help);
+  const read = readServerSettings(environment);
+  if (!read.ok) {
+    const help = "correct what is named";
+    return misused("Nothing was started.", read.problems.join("\n    "), help);
   }
-  const { appId, privateKey, webhookSecret, baseUrl } = app.keys;
-  const place = baseUrl === undefined ? placeOf(null) : placeAt(baseUrl);
-  const secrets = new Set([privateKey, webhookSecret]);
-  const asked = askedToStop();
+  const { settings, file } = read;
+  const secrets = openSecrets();
+  const stopping = askedToStop();
   const server = await serveGitHub({
-    settings,
-    file: workers === undefined ? read.file : { ...read.file, workers },
-    keys: { appId: Number(appId), privateKey, webhookSecret, baseUrl: place.api },
-    webUrl: place.web,
-    port,
+    ...read,
+    port: asked.port ?? settings.port ?? startPort,
+    workers: asked.workers ?? file.workers ?? null,
     log: openLog(settings.logLevel, secrets),
     secrets,
   });
-  process.stdout.write(serverGreeting(server, read.file));
-  await asked;
+  process.stdout.write(serverGreeting(server, file));
+  await stopping;
   await end(server, settings);
   return said("");
 }
 
-/** Whoever could guess the secret could speak for GitHub: with a weak one nothing starts (6.2). */
-function keyProblems(app: AppKeysDecision): readonly string[] {
-  if (!app.ok) return app.problems;
-  if (app.keys === null) return ["there is no GitHub App: neither APP_ID nor what setup stores"];
-  const weakness = weakSecret(app.keys.webhookSecret);
-  return weakness === null ? [] : [`WEBHOOK_SECRET must not be used: ${weakness}`];
-}
+/** As Probot's. */
+const startPort = 3_000;
 
 /** Listened for from the beginning: whoever asks during the start is obeyed when it is over. */
 function askedToStop(): Promise<void> {

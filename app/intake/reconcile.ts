@@ -17,28 +17,39 @@ const deliveriesEveryMs = 5 * minuteMs;
 const textsEveryMs = hourMs;
 const textsLimit = 500;
 
+interface Looking {
+  /** The process has just started: nothing is known of the time before. */
+  readonly isStart: boolean;
+  /** Ends it between two repositories; the rest is looked at next time. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Looks for what was missed, where it is time to; at the start of a process always. A forge that does not answer is
- * asked again at the next call. Returns how much was recovered.
+ * asked again at the next call. Returns how much was recovered. At the start it throws that Failure when it is through:
+ * the start is to be repeated.
  */
-export async function reconcile(host: Host, { isStart }: { isStart: boolean }): Promise<number> {
+export async function reconcile(host: Host, looking: Looking): Promise<number> {
   let recovered = 0;
+  let failure: Failure | null = null;
   for (const forge of host.forges.values()) {
     try {
-      recovered += await reconcileOne(host, forge, isStart);
+      recovered += await reconcileOne(host, forge, looking);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const { connection } = forge;
       host.log.warn({ connection, error }, "missed deliveries could not be looked for yet");
+      failure = error;
     }
   }
+  if (looking.isStart && failure !== null) throw failure;
   return recovered;
 }
 
-async function reconcileOne(host: Host, forge: Forge, isStart: boolean): Promise<number> {
-  if (isStart) await readRepositories(host, forge);
-  const asked = await askAgain(host, forge, isStart);
-  const found = await findTexts(host, forge, isStart);
+async function reconcileOne(host: Host, forge: Forge, looking: Looking): Promise<number> {
+  if (looking.isStart) await readRepositories(host, forge, looking);
+  const asked = await askAgain(host, forge, looking);
+  const found = await findTexts(host, forge, looking);
   const recovered = asked + found;
   if (recovered > 0) {
     const { connection } = forge;
@@ -51,15 +62,16 @@ async function reconcileOne(host: Host, forge: Forge, isStart: boolean): Promise
   return recovered;
 }
 
-async function readRepositories(host: Host, forge: Forge): Promise<void> {
+async function readRepositories(host: Host, forge: Forge, { signal }: Looking): Promise<void> {
   const { connection } = forge;
   for (const { forgeId } of await forge.listRepositories()) {
+    if (signal?.aborted === true) return;
     await knownRepository(host, { connection, forgeId });
   }
 }
 
 /** Deliveries that the forge says failed, and that are not here all the same. */
-async function askAgain(host: Host, forge: Forge, isStart: boolean): Promise<number> {
+async function askAgain(host: Host, forge: Forge, { isStart }: Looking): Promise<number> {
   if (!forge.capabilities.deliveryListing) return 0;
   const { connection } = forge;
   const now = host.ledger.now();
@@ -82,11 +94,12 @@ async function askAgain(host: Host, forge: Forge, isStart: boolean): Promise<num
   return count;
 }
 
-async function findTexts(host: Host, forge: Forge, isStart: boolean): Promise<number> {
+async function findTexts(host: Host, forge: Forge, { isStart, signal }: Looking): Promise<number> {
   const { connection } = forge;
   const rows = await host.ledger.read(listRepositories);
   let count = 0;
   for (const row of rows) {
+    if (signal?.aborted === true) break;
     if (row.connection !== connection || row.reach !== "open") continue;
     if (!isStart && host.ledger.now() - row.textsReadTo < textsEveryMs) continue;
     count += await findTextsIn(host, forge, row);

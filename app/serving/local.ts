@@ -12,13 +12,11 @@ import { operator } from "../forge/operator.ts";
 import { hashOf, type Host } from "../host.ts";
 import { currentPolicy } from "../intake/policy.ts";
 import { repositoryOf, saveRepository } from "../ledger/conversations.ts";
-import type { Log } from "../log.ts";
-import type { Settings } from "../settings.ts";
 import type { TaskView } from "../web/dashboard.ts";
 import { startWeb, type WebOptions } from "../web/routes.ts";
 import { welcome } from "../welcome.ts";
 import { diffOf } from "./diff.ts";
-import { closeAll, slotsHere, withParts, type Parts } from "./parts.ts";
+import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
 import { schedule } from "./scheduling.ts";
 
 const self: Person = { id: "2", name: "holdfast", isBot: true };
@@ -39,11 +37,8 @@ export interface Serving {
   stop(): Promise<void>;
 }
 
-export interface ServeOptions {
-  readonly settings: Settings;
-  readonly port: number;
+export interface ServeOptions extends ServingOptions {
   readonly path: string;
-  readonly log: Log;
 }
 
 /** Serves one local repository. Throws Failure: what is missing is named by its code. */
@@ -145,7 +140,8 @@ function webOptions(
     mention: () => settings.mention,
     timeZone: settings.timeZone,
     diff: (mandateId) => diffOf(host, mandateId),
-    isHeld: () => null,
+    redact: host.redact,
+    isHeld: async () => null,
     routes: [],
     local: {
       repository: { id: repository.id, name: nameOf(repository.source) },

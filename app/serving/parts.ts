@@ -8,8 +8,18 @@ import { openHome, type Home } from "../home.ts";
 import { RunningTurns, type Host } from "../host.ts";
 import { openParser } from "../intake/parser.ts";
 import type { Log } from "../log.ts";
+import { redact, type Secrets } from "../redact.ts";
 import { openLeases } from "../scheduler/leases.ts";
 import type { Settings } from "../settings.ts";
+
+/** What every mode is started with. */
+export interface ServingOptions {
+  readonly settings: Settings;
+  readonly port: number;
+  readonly log: Log;
+  /** What no sink may show; the home's own are added to it. */
+  readonly secrets: Secrets;
+}
 
 export interface Parts {
   readonly settings: Settings;
@@ -32,12 +42,13 @@ export function slotsHere(): number {
 
 /** Takes the home's lock, opens what is needed and lets `use` go on; what fails closes all of it again. Throws Failure. */
 export async function withParts<T>(
-  { settings, log }: { settings: Settings; log: Log },
+  { settings, log, secrets }: ServingOptions,
   use: (parts: Parts) => Promise<T>,
 ): Promise<T> {
   const runner = openRunner({ home: settings.home, environment: process.env });
   const home = openHome({ settings, mode: "serve" });
   const opened: { close(): Promise<void> }[] = [home];
+  for (const secret of Object.values(home.secrets)) secrets.keep(secret);
   try {
     await runner.clear();
     const parser = openParser();
@@ -61,6 +72,7 @@ export async function withParts<T>(
         running: new RunningTurns(),
         timing: settings.timing,
         log,
+        redact: (text) => redact(text, secrets),
         worker: `${hostname()}-${process.pid}`,
         timeZone: settings.timeZone,
         script: settings.script,

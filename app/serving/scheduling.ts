@@ -2,8 +2,11 @@
 // and the orderly end of all of it.
 
 import { randomInt } from "node:crypto";
+import { minuteMs, secondMs } from "../../policies/durations.ts";
 import type { Host } from "../host.ts";
 import { keepHouse } from "../housekeeping.ts";
+import { nextOutboxAt } from "../ledger/outbox.ts";
+import { deliverMessages } from "../outbox/deliver.ts";
 import { EmbeddedDriver } from "../scheduler/embedded.ts";
 import { openPump, type PumpOptions } from "../scheduler/pump.ts";
 import { sweep } from "../scheduler/sweep.ts";
@@ -15,11 +18,17 @@ export interface Scheduling {
   stop(): Promise<void>;
 }
 
+/** What is done again and again, beside the pump. */
 export interface Round {
   readonly firstMs: number;
-  readonly everyMs: number;
-  readonly act: () => Promise<void>;
+  /** Resolves to when it is to be done again, in ms; soon when `signal` says that it need not be. */
+  readonly act: (signal: AbortSignal) => Promise<number>;
 }
+
+/** When a round is tried again that failed where none should. */
+const failedRoundMs = minuteMs;
+/** How long messages may still go out at the end; what takes longer goes out after the next start. */
+const flushMsLimit = 5 * secondMs;
 
 /** Starts the pump, the sweep, and the rounds that are asked for. */
 export function schedule(
@@ -33,49 +42,72 @@ export function schedule(
     pollMs: timing.pollMs,
     tickMs: timing.sweepMs,
   });
-  const pump = openPump(host, driver, pumping);
+  let isEnding = false;
+  const pump = openPump(host, driver, {
+    perRepository: pumping.perRepository,
+    get slots() {
+      return isEnding ? 0 : pumping.slots;
+    },
+  });
   driver.start(() => pump.wake());
   const sweeping: Round = {
     firstMs: timing.quietMs,
-    everyMs: timing.sweepMs,
     act: async () => {
       await sweep(host).catch((error: unknown) => log.error({ error }, "the sweep failed"));
       await keepHouse(host).catch((error: unknown) => log.warn({ error }, "cleaning up failed"));
       driver.ring();
+      return timing.sweepMs;
     },
   };
   const repeating = [sweeping, ...rounds].map((round) => repeat(host, round));
   return {
     ring: () => driver.ring(),
     stop: async () => {
-      await Promise.all(repeating.map((one) => one.stop()));
+      isEnding = true;
+      const ended = repeating.map((one) => one.stop());
+      const grace = setTimeout(() => host.running.cancelAll("drain"), timing.drainMs);
       await driver.stop();
       await pump.idle();
-      const grace = setTimeout(() => host.running.cancelAll("drain"), timing.drainMs);
       await host.running.idle();
       clearTimeout(grace);
+      await Promise.all(ended);
+      await flush(host).catch((error: unknown) => log.warn({ error }, "the outbox is not empty"));
     },
   };
 }
 
-/** Acts after its first time and then at every interval, give or take a tenth; never twice at the same time. */
-function repeat({ log }: Host, { firstMs, everyMs, act }: Round): { stop(): Promise<void> } {
+/** What the last turns had to say. A forge that does not take it now gets it later. */
+async function flush(host: Host): Promise<void> {
+  const until = host.ledger.now() + flushMsLimit;
+  for (let now = host.ledger.now(); now < until; now = host.ledger.now()) {
+    if ((await deliverMessages(host)) > 0) continue;
+    const next = await host.ledger.read(nextOutboxAt);
+    if (next === null || next > until) return;
+    await host.sleep(Math.max(next - now, host.timing.pollMs));
+  }
+}
+
+/** Acts again and again when the round says so, give or take a tenth; never twice at the same time. */
+function repeat({ log }: Host, { firstMs, act }: Round): { stop(): Promise<void> } {
   let timer: NodeJS.Timeout;
   let running = Promise.resolve();
-  let isStopped = false;
+  const ended = new AbortController();
   function plan(afterMs: number): void {
     timer = setTimeout(() => {
-      running = act()
-        .catch((error: unknown) => log.error({ error }, "a round failed"))
-        .then(() => {
-          if (!isStopped) plan(everyMs * (0.9 + randomInt(200) / 1_000));
+      running = act(ended.signal)
+        .catch((error: unknown) => {
+          log.error({ error }, "a round failed");
+          return failedRoundMs;
+        })
+        .then((everyMs) => {
+          if (!ended.signal.aborted) plan(everyMs * (0.9 + randomInt(200) / 1_000));
         });
     }, afterMs);
   }
   plan(firstMs);
   return {
     stop: async () => {
-      isStopped = true;
+      ended.abort();
       clearTimeout(timer);
       await running;
     },

@@ -4,36 +4,30 @@
 import { minuteMs, secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Forge } from "../forge/forge.ts";
-import type { AppKeys as Keys } from "../forge/github/app.ts";
-import { openGitHub, type GitHub } from "../forge/github/github.ts";
+import type { AppFacts } from "../forge/github/app.ts";
+import { openGitHub } from "../forge/github/github.ts";
 import { verifyGitHub } from "../forge/github/webhooks.ts";
 import type { Webhooks } from "../forge/webhooks.ts";
 import type { Host } from "../host.ts";
 import { receiveWebhooks } from "../intake/receive.ts";
 import { reconcile } from "../intake/reconcile.ts";
 import { findRepository } from "../ledger/conversations.ts";
-import type { Log } from "../log.ts";
-import type { SettingsFile } from "../settings-file.ts";
-import type { Settings } from "../settings.ts";
+import { findConnection, isSilent } from "../ledger/incoming/connections.ts";
+import type { ServerSettings } from "../server-settings.ts";
 import { startWeb } from "../web/routes.ts";
 import { diffOf } from "./diff.ts";
-import { closeAll, slotsHere, withParts, type Parts } from "./parts.ts";
-import { schedule } from "./scheduling.ts";
+import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
+import { schedule, type Round } from "./scheduling.ts";
 
-const openRetryMaxMs = minuteMs;
+/** Of the one connection there is. */
+const name = "github";
+const retryMaxMs = minuteMs;
 /** How often it is looked whether it is time to look for missed deliveries. */
 const reconcileMs = minuteMs;
 
-export interface ServerOptions {
-  readonly settings: Settings;
-  readonly file: SettingsFile;
-  readonly keys: Keys;
-  /** Of GitHub's web and git side. */
-  readonly webUrl: string;
-  readonly port: number;
-  readonly log: Log;
-  /** What is never to be seen; tokens are added as they are minted. */
-  readonly secrets: Set<string>;
+export interface ServerOptions extends ServingOptions, ServerSettings {
+  /** Turns at a time; null where nobody said how many. */
+  readonly workers: number | null;
 }
 
 export interface Server {
@@ -50,19 +44,25 @@ export function serveGitHub(options: ServerOptions): Promise<Server> {
   return withParts(options, (parts) => start(parts, options));
 }
 
-/** The connection as it stands: null until GitHub has said who we are. */
+/** The connection as it stands: closed until GitHub has said who we are. */
 interface Connection {
-  github: GitHub | null;
+  app: AppFacts | null;
+  openedAt: number;
+  readonly forges: Map<string, Forge>;
+  readonly webhooks: Map<string, Webhooks>;
 }
 
 async function start(parts: Parts, options: ServerOptions): Promise<Server> {
   const { settings, log, home, opened } = parts;
-  const { file, keys, secrets, port } = options;
-  for (const secret of Object.values(home.secrets)) secrets.add(secret);
-  const connection: Connection = { github: null };
-  const forges = new Map<string, Forge>();
-  const webhooks = new Map<string, Webhooks>();
-  const host = makeHost(parts, { options, connection, forges, webhooks });
+  const { keys, secrets, port } = options;
+  for (const secret of [keys.privateKey, keys.webhookSecret]) secrets.keep(secret);
+  const connection: Connection = {
+    app: null,
+    openedAt: 0,
+    forges: new Map(),
+    webhooks: new Map(),
+  };
+  const host = makeHost(parts, options, connection);
   const ears = verifyGitHub(keys.webhookSecret);
   const receiver = receiveWebhooks(ears, { ledger: home.ledger, log });
   const web = await startWeb({
@@ -75,64 +75,42 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
     mention: () => host.mention,
     timeZone: settings.timeZone,
     diff: (mandateId) => diffOf(host, mandateId),
-    isHeld: () => (connection.github === null ? "forge-unreachable" : null),
+    redact: host.redact,
+    isHeld: () => whatHolds(host, connection),
     routes: [receiver.route],
     local: null,
   });
   opened.push(web);
   home.announce(web.baseUrl);
-  const slots = file.workers ?? slotsHere();
+  const slots = options.workers ?? slotsHere();
   const scheduling = schedule(host, {
     pumping: { slots, perRepository: slots },
-    rounds: [
-      {
-        firstMs: reconcileMs,
-        everyMs: reconcileMs,
-        act: async () => void (await reconcile(host, { isStart: false })),
-      },
-    ],
-  });
-  const opening = openPatiently(host, options, (github) => {
-    connection.github = github;
-    forges.set(github.forge.connection, github.forge);
-    webhooks.set(github.webhooks.connection, github.webhooks);
-    scheduling.ring();
-    return reconcile(host, { isStart: true });
+    rounds: [keepConnected(host, options, connection)],
   });
   return {
     url: web.url,
     webhookUrl: `${web.baseUrl}${ears.path}`,
     runningCount: () => host.running.count,
     stop: async () => {
-      await opening.stop();
       await scheduling.stop();
       await closeAll(opened);
     },
   };
 }
 
-function makeHost(
-  parts: Parts,
-  given: {
-    options: ServerOptions;
-    connection: Connection;
-    forges: ReadonlyMap<string, Forge>;
-    webhooks: ReadonlyMap<string, Webhooks>;
-  },
-): Host {
-  const { settings } = parts;
-  const { options, connection, forges, webhooks } = given;
+function makeHost(parts: Parts, options: ServerOptions, connection: Connection): Host {
+  const { settings } = options;
+  const { forges, webhooks } = connection;
   const allowed = new Set(options.file.repositories.map((one) => String(one).toLowerCase()));
 
   /** An App is called by its own name unless somebody chose another. */
   function mention(): string {
-    return settings.isMentionChosen
-      ? settings.mention
-      : (connection.github?.app.slug ?? settings.mention);
+    return settings.isMentionChosen ? settings.mention : (connection.app?.slug ?? settings.mention);
   }
 
   return {
     ...parts.host,
+    timeZone: settings.timeZone,
     forges,
     webhooks,
     mayRun: ({ name, forgeId }, { isFork }) =>
@@ -147,57 +125,55 @@ function makeHost(
   };
 }
 
-/** Opens the connection, again and again until it is open: a start must not depend on GitHub being up. */
-function openPatiently(
-  host: Host,
-  options: ServerOptions,
-  onOpen: (github: GitHub) => Promise<unknown>,
-): { stop(): Promise<void> } {
-  const { keys, webUrl, secrets, file } = options;
-  const { ledger, log } = host;
-  const ended = new AbortController();
-  const opening = (async () => {
-    for (
-      let waitMs: number = secondMs;
-      !ended.signal.aborted;
-      waitMs = Math.min(2 * waitMs, openRetryMaxMs)
-    ) {
+/** GitHub has not answered for minutes: it is out of reach, or does not know us. */
+async function whatHolds({ ledger }: Host, { openedAt }: Connection): Promise<string | null> {
+  const row = await ledger.read((sql) => findConnection(sql, name));
+  const sweptAt = Math.max(openedAt, row?.sweptAt ?? 0);
+  const isOpen = openedAt > 0;
+  return isOpen && !isSilent(sweptAt, ledger.now()) ? null : "forge-unreachable";
+}
+
+/**
+ * Opens the connection, again and again until it is open and what was missed is found, and looks for what is missed
+ * from then on: no start depends on GitHub being up.
+ */
+function keepConnected(host: Host, options: ServerOptions, connection: Connection): Round {
+  let isStart = true;
+  let retryMs: number = secondMs;
+  return {
+    firstMs: 0,
+    act: async (signal) => {
       try {
-        const github = await openGitHub({
-          keys,
-          webUrl,
-          now: () => ledger.now(),
-          accountOf: async (forgeId) =>
-            (await ledger.read((sql) => findRepository(sql, "github", forgeId)))?.account ?? null,
-          onSecret: (secret) => void secrets.add(secret),
-          writeLimits: file.github.writes,
-        });
-        log.info({ app: github.app.slug }, "GitHub knows us");
-        await onOpen(github);
-        return;
+        if (connection.app === null) await open(host, options, connection);
+        await reconcile(host, { isStart, signal });
+        isStart = false;
+        return reconcileMs;
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        log.warn({ error, waitMs }, "GitHub does not answer yet; webhooks are taken all the same");
-        await pause(waitMs, ended.signal);
+        const waitMs = retryMs;
+        host.log.warn({ error, waitMs }, "GitHub does not answer; webhooks are taken all the same");
+        retryMs = Math.min(2 * retryMs, retryMaxMs);
+        return waitMs;
       }
-    }
-  })().catch((error: unknown) =>
-    log.error({ error }, "the connection to GitHub could not be opened"),
-  );
-  return {
-    stop: async () => {
-      ended.abort();
-      await opening;
     },
   };
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve();
-    });
+async function open(host: Host, options: ServerOptions, connection: Connection): Promise<void> {
+  const { keys, webUrl, secrets, file } = options;
+  const { ledger, log } = host;
+  const github = await openGitHub({
+    keys,
+    webUrl,
+    now: () => ledger.now(),
+    accountOf: async (forgeId) =>
+      (await ledger.read((sql) => findRepository(sql, name, forgeId)))?.account ?? null,
+    onSecret: (token) => secrets.note(token),
+    writeLimits: file.github.writes,
   });
+  connection.app = github.app;
+  connection.openedAt = ledger.now();
+  connection.forges.set(name, github.forge);
+  connection.webhooks.set(name, github.webhooks);
+  log.info({ app: github.app.slug }, "GitHub knows us");
 }

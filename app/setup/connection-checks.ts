@@ -1,16 +1,13 @@
 // What doctor reads in the ledger about forges behind a network (spec 6.2, 6.3, 7.1): how each connection is kept up,
 // which repositories it reaches, and what could not be delivered.
 
-import { formatInstant, minuteMs } from "../../policies/durations.ts";
+import { formatInstant } from "../../policies/durations.ts";
 import { problemLine } from "../../policies/yaml-file.ts";
 import type { RepositoryRow } from "../ledger/conversations.ts";
 import { healthOf } from "../ledger/facts.ts";
-import { listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
+import { isSilent, listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { good, problem, warning, type Check } from "./check.ts";
-
-/** Missed deliveries are looked for every five minutes; this is three times that. */
-const sweepMsLimit = 15 * minuteMs;
 
 export async function connectionChecks(
   sql: Sql,
@@ -27,7 +24,7 @@ function connectionCheck(row: ConnectionRow, now: number | null): Check {
   const { name, lastDeliveryAt, sweptAt, recovered } = row;
   const check = `connection ${name}`;
   const seen = `last delivery ${told(lastDeliveryAt)}, last sweep ${told(sweptAt)}, ${recovered} recovered`;
-  if (now === null || (sweptAt ?? 0) > now - sweepMsLimit) return good(check, seen);
+  if (now === null || !isSilent(sweptAt, now)) return good(check, seen);
   const help = "see in the log why the forge is not asked for what was missed";
   return warning(check, seen, help);
 }

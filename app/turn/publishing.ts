@@ -70,8 +70,8 @@ async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
     repository: sourceOf(host, repository),
     baseCommit: base,
     branch: targetBranch(mandate),
-    title: pullTitle(mandate),
-    body: quote(claim.note ?? ""),
+    title: host.redact(pullTitle(mandate)),
+    body: host.redact(quote(claim.note ?? "")),
     author: { name: forge.self.name, email: forge.emailOf(forge.self) },
     coAuthor: {
       name: anchor.authorName,
@@ -151,13 +151,15 @@ function newPull(host: Host, context: ClaimedEntry): Parameters<Forge["createPul
   const forge = forgeOf(host, repository.connection);
   const { pinnedHead } = mandate;
   return {
-    title: pullTitle(mandate),
-    body: pullBody({
-      mandate,
-      anchor,
-      summary: claim.note ?? "",
-      recordUrl: host.recordUrl(mandate.id),
-    }),
+    title: host.redact(pullTitle(mandate)),
+    body: host.redact(
+      pullBody({
+        mandate,
+        anchor,
+        summary: claim.note ?? "",
+        recordUrl: host.recordUrl(mandate.id),
+      }),
+    ),
     head: mandate.branch,
     base: pinnedHead?.isFork === false ? pinnedHead.branch : repository.defaultBranch,
     isDraft: forge.capabilities.drafts,

@@ -73,10 +73,10 @@ export function alive(): HttpAnswer {
 /** The ledger takes writes, and nothing else holds; else the reason code of what does. */
 export async function ready(
   ledger: Ledger,
-  { log, held }: { log: Log; held: string | null },
+  { log, isHeld }: { log: Log; isHeld: () => Promise<string | null> },
 ): Promise<HttpAnswer> {
   const headers = { "content-type": "text/plain" };
-  const reason = (await takesWrites(ledger, log)) ? held : "persistence-unavailable";
+  const reason = (await takesWrites(ledger, log)) ? await isHeld() : "persistence-unavailable";
   if (reason === null) return { status: 200, headers, body: "ready\n" };
   return { status: 503, headers, body: `${reason}\n` };
 }

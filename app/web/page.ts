@@ -32,7 +32,12 @@ export function conversationHref(
   return /^https?:/.test(url) ? url.replace(/#.*$/s, "") : "/";
 }
 
-export function pageAnswer(view: View, { title, body, status = 200 }: Page): HttpAnswer {
+/** A page in its frame; `redact` sees all of it. */
+export function pageAnswer(
+  view: View,
+  { title, body, status = 200 }: Page,
+  redact: (text: string) => string,
+): HttpAnswer {
   const name = view.repository?.name ?? "all repositories";
   const newIssue = html`<a class="button primary" href="/new">New issue</a>`;
   const frame = html`
@@ -48,7 +53,7 @@ export function pageAnswer(view: View, { title, body, status = 200 }: Page): Htt
     </header>
     <main id="main" data-revision="${view.revision}">${body}</main>
   `;
-  return document(status, `${title} · ${name} · Holdfast`, frame);
+  return document(status, redact(markupOf(framed(`${title} · ${name} · Holdfast`, frame))));
 }
 
 /** A small page for what went wrong: what happened, and what to do about it. */
@@ -62,11 +67,15 @@ export function problemAnswer(
       <p>${words}</p>
       <p>${way}</p>
     </main>`;
-  return document(status, `${title} · Holdfast`, frame);
+  return document(status, markupOf(framed(`${title} · Holdfast`, frame)));
 }
 
-function document(status: number, title: string, frame: Html): HttpAnswer {
-  const whole = html`<!doctype html>
+function document(status: number, body: string): HttpAnswer {
+  return { status, headers: { "content-type": "text/html; charset=utf-8" }, body };
+}
+
+function framed(title: string, frame: Html): Html {
+  return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -81,8 +90,6 @@ function document(status: number, title: string, frame: Html): HttpAnswer {
         ${frame}
       </body>
     </html>`;
-  const headers = { "content-type": "text/html; charset=utf-8" };
-  return { status, headers, body: markupOf(whole) };
 }
 
 export function seeOther(location: string): HttpAnswer {

@@ -41,8 +41,10 @@ export interface WebOptions extends Pick<ServeOptions, "bodyBytesLimit" | "reque
   readonly timeZone: string;
   /** Unified diff of a mandate's branch; null when nothing is changed. */
   readonly diff: (mandateId: string) => Promise<string | null>;
+  /** Takes secrets out of a page (I11). */
+  readonly redact: (text: string) => string;
   /** What more is needed to be ready than a ledger that takes writes; null, or the reason why not. */
-  readonly isHeld: () => string | null;
+  readonly isHeld: () => Promise<string | null>;
   /** Of other programs, beside the pages. */
   readonly routes: readonly Route[];
   /** The repository whose issues are here; null where conversations are at their forges. */
@@ -129,7 +131,7 @@ function pageRoutes(site: Site): Route[] {
       return show(site, (view) => ledger.read((sql) => healthPage(sql, view, isWritable)));
     }),
     get("/healthz", alive),
-    get("/readyz", () => ready(ledger, { log, held: site.isHeld() })),
+    get("/readyz", () => ready(ledger, site)),
     get("/events", () => site.changes.events()),
   ];
 }
@@ -170,7 +172,9 @@ async function show(
   const repository = local?.repository ?? null;
   const view = { now: ledger.now(), revision, repository, mention: site.mention(), timeZone };
   const page = await make(view);
-  return page === null ? problemPage({ status: 404 }, site.log) : pageAnswer(view, page);
+  return page === null
+    ? problemPage({ status: 404 }, site.log)
+    : pageAnswer(view, page, site.redact);
 }
 
 function thread(site: LocalSite, number: number, draft: Draft): Promise<HttpAnswer> {

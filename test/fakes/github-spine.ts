@@ -139,6 +139,7 @@ async function openHost(
       ...options.timing,
     }),
     log,
+    redact: (text) => text,
     worker: "test",
     mention,
     timeZone: "UTC",

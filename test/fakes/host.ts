@@ -39,6 +39,7 @@ export function openBareHost(): BareHost {
     running: new RunningTurns(),
     timing: Timing.parse({}),
     log: { debug() {}, info() {}, warn() {}, error: keep },
+    redact: (text) => text,
     worker: "w-1",
     mention: "holdfast",
     timeZone: "UTC",

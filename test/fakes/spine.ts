@@ -8,7 +8,7 @@ import { openIssue, writeComment } from "../../app/forge/local-writing.ts";
 import { openLocalForge } from "../../app/forge/local.ts";
 import { RunningTurns, type Host } from "../../app/host.ts";
 import { saveRepository } from "../../app/ledger/conversations.ts";
-import { addDelivery } from "../../app/ledger/deliveries.ts";
+import { addDelivery } from "../../app/ledger/incoming/deliveries.ts";
 import { latestComments, listIssues } from "../../app/ledger/issues.ts";
 import { listMandates, type MandateRow } from "../../app/ledger/mandates.ts";
 import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
@@ -69,6 +69,7 @@ export async function openSpine(options: SpineOptions) {
       running: new RunningTurns(),
       timing: Timing.parse({}),
       log: silent,
+      redact: (text) => text,
       worker: "test",
       mention: "holdfast",
       timeZone: "UTC",

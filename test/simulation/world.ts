@@ -322,6 +322,7 @@ export class World {
       running: new RunningTurns(),
       timing: this.timing,
       log: this.#scenario.onStep === undefined ? silentLog : tracingLog(this, process),
+      redact: (text) => text,
       worker: process.name,
       mention: "holdfast",
       timeZone: "UTC",

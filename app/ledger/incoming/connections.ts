@@ -1,6 +1,7 @@
 // How each connection to a forge is kept up (spec 6.2): when it was last heard of, when missed deliveries were last
 // looked for, and how much was found. Shown by doctor and Health.
 
+import { minuteMs } from "../../../policies/durations.ts";
 import type { Sql, Tx } from "../ledger.ts";
 import { insertOnce, update } from "../rows.ts";
 
@@ -12,6 +13,14 @@ export interface ConnectionRow {
   readonly deliveriesReadTo: number;
   /** Deliveries asked for again and texts found without one, since the ledger was made. */
   readonly recovered: number;
+}
+
+/** Missed deliveries are looked for every five minutes; this is three times that. */
+const silenceMsLimit = 15 * minuteMs;
+
+/** The forge has not told for long what was missed: it does not answer, or nobody asks. */
+export function isSilent(sweptAt: number | null, now: number): boolean {
+  return (sweptAt ?? 0) <= now - silenceMsLimit;
 }
 
 export function listConnections(sql: Sql): Promise<ConnectionRow[]> {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { reconcile } from "../../../app/intake/reconcile.ts";
 import { findConnection } from "../../../app/ledger/incoming/connections.ts";
 import { hourMs, minuteMs } from "../../../policies/durations.ts";
+import { Failure } from "../../../policies/failure.ts";
 import { openIntake, textEvent, type Intake } from "../../fakes/intake.ts";
 import { connection, repository, self, write } from "../../fakes/network-forge.ts";
 
@@ -82,9 +83,9 @@ describe("texts that no delivery told of", () => {
     intake.clock.at += hourMs;
     write(intake.world, { id: "11", body: build, at: intake.clock.at });
     intake.world.down.add("textsSince");
-    expect(await reconcile(intake.host, { isStart: true })).toBe(0);
+    expect(await reconcile(intake.host, { isStart: false })).toBe(0);
+    await expect(reconcile(intake.host, { isStart: true })).rejects.toThrow(Failure);
     intake.world.down.delete("textsSince");
-    intake.clock.at += hourMs;
     expect(await reconcile(intake.host, { isStart: false })).toBe(1);
   });
 });

@@ -52,7 +52,8 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     mention: () => "holdfast",
     timeZone: "UTC",
     diff: async () => null,
-    isHeld: () => null,
+    redact: (text) => text,
+    isHeld: async () => null,
     routes: [],
     ...options,
     local: {
