@@ -43,7 +43,7 @@ function bindingOf(input: SettleInput, credited: number): BindingWait | null {
 
 /** A wait that the host arms by itself (2.1) binds nobody and frees nobody: only one that was asked for does. */
 function bindingAfter(input: SettleInput, wait: WaitChange, credited: number): BindingWait | null {
-  const isHostsOwn = input.turn.end.kind === "transient" && input.wait === null;
+  const isHostsOwn = input.turn.end.kind === "transient";
   if (wait.change === "register" && !isHostsOwn) {
     return { subject: wait.wait.subject, deadlineAt: wait.wait.deadlineAt };
   }

@@ -152,6 +152,18 @@ describe("a transient failure (2.1)", () => {
     expect(settled.binding).toEqual(binding);
   });
 
+  test.each([true, false])(
+    "I6: nor does a second one in a row, over the host's own wait (claimed: %s)",
+    (isClaimed) => {
+      const binding = { subject: "", deadlineAt: now + 20 * minuteMs };
+      const own = { ...wait, deadlineAt: mandate.deadlineAt };
+      const settled = settle(
+        inputWith({ turn: { end: busy }, binding, wait: { wait: own, isClaimed } }),
+      );
+      expect(settled.binding).toEqual(binding);
+    },
+  );
+
   test("a turn that ends otherwise starts the doubling anew", () => {
     const counters = { ...noCounters, transientFailures: 5 };
     const settled = settle(inputWith({ turn: { report: goesOn }, mandate: { counters } }));
