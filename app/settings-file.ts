@@ -9,7 +9,7 @@ import { isTimeZone } from "./settings.ts";
 
 const Count = z.int().positive();
 /** More turns at a time than this belong on more machines. */
-export const workersLimit = 64;
+const workersLimit = 64;
 
 /** Every key, with what holds where it is not given. */
 const SettingsFile = z.strictObject({

@@ -66,7 +66,7 @@ interface Flags {
 }
 
 /** A role of the organisation's own counts as what it may do. */
-export function levelFrom(role: string, flags: Flags = {}): Level {
+function levelFrom(role: string, flags: Flags = {}): Level {
   switch (role) {
     case "admin":
     case "maintain":

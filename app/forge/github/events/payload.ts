@@ -10,8 +10,8 @@ export interface ReadingOptions {
   readonly self: Person;
 }
 
-export const Id = z.int().nonnegative();
-export const Numbered = z.object({ number: z.int().positive() });
+const Id = z.int().nonnegative();
+const Numbered = z.object({ number: z.int().positive() });
 const App = z.object({ id: Id }).nullish();
 
 /** Any event may have these. */

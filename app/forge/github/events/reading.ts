@@ -56,7 +56,7 @@ function bad(event: string, cause: unknown): Failure {
 }
 
 /** What an event speaks of, in order. Throws whatever a malformed payload makes it stumble over. */
-export function eventsOf(name: string, payload: unknown, options: ReadingOptions): ForgeEvent[] {
+function eventsOf(name: string, payload: unknown, options: ReadingOptions): ForgeEvent[] {
   switch (name) {
     case "issue_comment":
     case "issues":

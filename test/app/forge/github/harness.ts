@@ -34,7 +34,7 @@ import {
   type Repository,
 } from "../../../fakes/github/world.ts";
 
-export const webhookSecret = "a secret of many letters";
+const webhookSecret = "a secret of many letters";
 
 export interface GitHubScene {
   readonly github: GitHub;

@@ -11,7 +11,7 @@ import { openTokens, type Tokens } from "../../../../app/forge/github/tokens.ts"
 export const api = "https://ghe.example";
 export const door = { connection: "github", forgeId: "42" };
 export const place = { id: 42, full_name: "org/door", default_branch: "main", archived: false };
-export const granted = {
+const granted = {
   metadata: "read",
   issues: "write",
   pull_requests: "write",
