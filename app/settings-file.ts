@@ -11,16 +11,16 @@ const Count = z.int().positive();
 /** More turns at a time than this belong on more machines. */
 const workersLimit = 64;
 
+const eitherName = { error: "expected owner/name or a number" };
+const RepositoryName = z.union(
+  [z.string().regex(/^[\w.-]+\/[\w.-]+$/, eitherName), z.int().positive(eitherName)],
+  eitherName,
+);
+
 /** Every key, with what holds where it is not given. */
 const SettingsFile = z.strictObject({
   /** Repositories that may run tasks, by `owner/name` or by the forge's number; the number survives a new owner. */
-  repositories: z
-    .array(
-      z.union([z.string().regex(/^[\w.-]+\/[\w.-]+$/), Count], {
-        error: "expected owner/name or a number",
-      }),
-    )
-    .prefault([]),
+  repositories: z.array(RepositoryName).prefault([]),
   /** Turns that run at the same time in this process. */
   workers: z.int().min(0).max(workersLimit).optional(),
   /** Of times such as `by 15:00`, in place of the system's. */
