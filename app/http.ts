@@ -132,7 +132,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   limitConnections(server, site);
   await listen(server, options);
   return {
-    url: `http://${options.host}:${portOf(server)}`,
+    url: `http://${addressOf(options.host)}:${portOf(server)}`,
     close: () => close(server, site.feeds),
   };
 }
@@ -165,6 +165,12 @@ function listen(server: Server, { port, host }: ServeOptions): Promise<void> {
     });
     server.listen(port, host, resolve);
   });
+}
+
+/** The host of an address that leads there from this machine. */
+function addressOf(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 function portOf(server: Server): number {

@@ -76,7 +76,7 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
     timeZone: settings.timeZone,
     diff: (mandateId) => diffOf(host, mandateId),
     redact: host.redact,
-    isHeld: () => whatHolds(host, connection),
+    isHeld: () => heldByForge(host, connection),
     routes: [receiver.route],
     local: null,
   });
@@ -126,7 +126,7 @@ function makeHost(parts: Parts, options: ServerOptions, connection: Connection):
 }
 
 /** GitHub has not answered for minutes: it is out of reach, or does not know us. */
-async function whatHolds({ ledger }: Host, { openedAt }: Connection): Promise<string | null> {
+async function heldByForge({ ledger }: Host, { openedAt }: Connection): Promise<string | null> {
   const row = await ledger.read((sql) => findConnection(sql, name));
   const sweptAt = Math.max(openedAt, row?.sweptAt ?? 0);
   const isOpen = openedAt > 0;

@@ -1,4 +1,4 @@
-// Who may see and write on the local pages (spec 7.4): by its own address, with the token's cookie.
+// Who may see and write on the pages (spec 7.4): by our own address, with the token's cookie or as its bearer.
 // Decides on headers alone, before any body is read or any page is made.
 
 import { createHash, timingSafeEqual } from "node:crypto";
@@ -51,7 +51,8 @@ export function pageAccess(options: AccessOptions): (request: HttpRequest) => Ht
 
 /** The address that a request was sent to, if it is one of ours. */
 function originOf(host: string, { port, publicUrl }: AccessOptions): string | null {
-  if (host === `127.0.0.1:${port()}` || host === `localhost:${port()}`) return `http://${host}`;
+  const own = ["127.0.0.1", "localhost", "[::1]"].map((name) => `${name}:${port()}`);
+  if (own.includes(host)) return `http://${host}`;
   const ours = publicUrl === null ? null : new URL(publicUrl);
   return ours?.host === host ? ours.origin : null;
 }
@@ -65,7 +66,7 @@ const refusals = {
   "foreign-host": {
     status: 421,
     title: "Not this address",
-    words: "Holdfast answers only to its own address on this machine.",
+    words: "Holdfast answers only to its own address: HOLDFAST_URL, or this machine's.",
   },
   "foreign-origin": {
     status: 403,

@@ -1,8 +1,10 @@
-// Health (spec 7.4): queues, lag and what could not be delivered, and two probes for other
+// Health (spec 7.4): queues, lag, forges and what could not be delivered, and two probes for other
 // programs. A probe tells that something is wrong, never what is in the ledger.
 
 import type { HttpAnswer } from "../http.ts";
+import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import { healthOf, proveWritable, type Health } from "../ledger/facts.ts";
+import { isSilent, listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
 import type { Ledger, Sql } from "../ledger/ledger.ts";
 import type { Log } from "../log.ts";
 import { html, type Html, type HtmlValue } from "./html.ts";
@@ -16,8 +18,16 @@ interface Line {
   readonly isGood: boolean;
 }
 
-export async function healthPage(sql: Sql, view: View, isWritable: boolean): Promise<Page> {
-  const lines = [ledgerLine(isWritable), ...linesOf(await healthOf(sql), view)];
+/** `held` is what `ready` would say. */
+export async function healthPage(sql: Sql, view: View, held: string | null): Promise<Page> {
+  const connections = await listConnections(sql);
+  const lines = [
+    ledgerLine(held !== "persistence-unavailable"),
+    ...linesOf(await healthOf(sql), view),
+    ...(held === "forge-unreachable" ? [unreachable] : []),
+    ...connections.map((row) => connectionLine(row, view)),
+    ...reachLines(await listRepositories(sql)),
+  ];
   const isGood = lines.every((line) => line.isGood);
   const state = isGood
     ? html`<span class="badge completed">Good</span> Everything that waits has what moves it on.`
@@ -59,6 +69,33 @@ function linesOf(health: Health, view: View): Line[] {
   ];
 }
 
+const unreachable: Line = {
+  name: "Forge",
+  value: "does not answer: webhooks are kept, and what they ask for is done when it does",
+  isGood: false,
+};
+
+function connectionLine({ name, ...row }: ConnectionRow, view: View): Line {
+  const { lastDeliveryAt, sweptAt, recovered } = row;
+  const value = html`last delivery ${moment(lastDeliveryAt, view)}, last sweep
+  ${moment(sweptAt, view)}, ${recovered} recovered`;
+  return { name: `Connection ${name}`, value, isGood: !isSilent(sweptAt, view.now) };
+}
+
+function moment(at: number | null, view: View): HtmlValue {
+  return at === null ? "never" : since(at, view);
+}
+
+/** One that was taken away from us is somebody's decision, no fault. */
+function reachLines(rows: readonly RepositoryRow[]): Line[] {
+  const suspended = rows.filter(({ reach }) => reach === "suspended").map(({ name }) => name);
+  const gone = rows.filter(({ reach }) => reach === "gone").map(({ name }) => name);
+  return [
+    { name: "Repositories suspended", value: suspended.join(", "), isGood: false },
+    { name: "Repositories gone", value: gone.join(", "), isGood: true },
+  ].filter(({ value }) => value !== "");
+}
+
 /** What is due only later is no lag. */
 function lagLine(name: string, at: number | null, view: View): Line {
   if (at === null || at > view.now) return { name, value: "none", isGood: true };
@@ -70,19 +107,22 @@ export function alive(): HttpAnswer {
   return { status: 200, headers: { "content-type": "text/plain" }, body: "ok\n" };
 }
 
-/** The ledger takes writes, and nothing else holds; else the reason code of what does. */
-export async function ready(
+export function ready(held: string | null): HttpAnswer {
+  const headers = { "content-type": "text/plain" };
+  if (held === null) return { status: 200, headers, body: "ready\n" };
+  return { status: 503, headers, body: `${held}\n` };
+}
+
+/** Null where the ledger takes writes and nothing else holds; else the reason code of what does. */
+export async function whatHolds(
   ledger: Ledger,
   { log, isHeld }: { log: Log; isHeld: () => Promise<string | null> },
-): Promise<HttpAnswer> {
-  const headers = { "content-type": "text/plain" };
-  const reason = (await takesWrites(ledger, log)) ? await isHeld() : "persistence-unavailable";
-  if (reason === null) return { status: 200, headers, body: "ready\n" };
-  return { status: 503, headers, body: `${reason}\n` };
+): Promise<string | null> {
+  return (await takesWrites(ledger, log)) ? isHeld() : "persistence-unavailable";
 }
 
 /** Tried, not guessed; why it does not is for the log. */
-export async function takesWrites(ledger: Ledger, log: Log): Promise<boolean> {
+async function takesWrites(ledger: Ledger, log: Log): Promise<boolean> {
   try {
     await ledger.write(proveWritable);
     return true;

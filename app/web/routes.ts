@@ -22,7 +22,7 @@ import { conversationPage, emptyDraft, newIssuePage, type Draft } from "./conver
 import { dashboard, type TaskView } from "./dashboard.ts";
 import { keepDiffs, type ReadDiff } from "./diff.ts";
 import { watchChanges, type Changes } from "./events.ts";
-import { alive, healthPage, ready, takesWrites } from "./health.ts";
+import { alive, healthPage, ready, whatHolds } from "./health.ts";
 import { html } from "./html.ts";
 import { pageAnswer, problemAnswer, seeOther, type Page, type View } from "./page.ts";
 import { recordPage } from "./record.ts";
@@ -115,7 +115,7 @@ interface Site extends WebOptions {
 }
 
 function pageRoutes(site: Site): Route[] {
-  const { ledger, log } = site;
+  const { ledger } = site;
   return [
     get("/", async ({ query }) => {
       const tasks = (await site.local?.tasks()) ?? noTasks;
@@ -127,11 +127,11 @@ function pageRoutes(site: Site): Route[] {
       return show(site, (view) => ledger.read((sql) => recordPage(sql, view, asked)));
     }),
     get("/health", async () => {
-      const isWritable = await takesWrites(ledger, log);
-      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, isWritable)));
+      const held = await whatHolds(ledger, site);
+      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, held)));
     }),
     get("/healthz", alive),
-    get("/readyz", () => ready(ledger, site)),
+    get("/readyz", async () => ready(await whatHolds(ledger, site))),
     get("/events", () => site.changes.events()),
   ];
 }

@@ -248,3 +248,9 @@ test("closing ends feeds and frees the port", async () => {
   expect(stopped).toBe(1);
   await open({ port: Number(new URL(serving.url).port) });
 });
+
+test("listening everywhere, its address is one that leads there from this machine", async () => {
+  const { url } = await open({ host: "0.0.0.0" });
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect((await fetch(`${url}/nowhere`)).status).toBe(404);
+});

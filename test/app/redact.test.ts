@@ -1,6 +1,6 @@
 // Secrets never leave (spec 6.5; I11): known ones and the shapes of well-known tokens.
 import { expect, test } from "vitest";
-import { redact } from "../../app/redact.ts";
+import { openSecrets, redact } from "../../app/redact.ts";
 
 // Put together here, so that no scanner takes this file for a leak.
 const letters = "abcdefghij0123456789ABCDEFGHIJ";
@@ -25,4 +25,12 @@ test.each([
 
 test.each(["ghp_short", "a bearer of news", "42", ""])("%j stays as it is", (text) => {
   expect(redact(text, ["s3cret-1", "42", ""])).toBe(text);
+});
+
+test("I11: what is kept stays known, and tokens are forgotten oldest first, long after they are worth nothing", () => {
+  const secrets = openSecrets();
+  secrets.keep("the-webhook-secret");
+  for (let count = 1; count <= 1_000; count += 1) secrets.note(`token-${count}.`);
+  const text = "the-webhook-secret token-1. token-900. token-1000.";
+  expect(redact(text, secrets)).toBe("[secret] token-1. [secret] [secret]");
 });

@@ -1,7 +1,9 @@
 // Access to the local pages (spec 7.4), asked over real HTTP: own address, token, cookie, origin.
 import { request as httpRequest } from "node:http";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { HttpRequest } from "../../../app/http.ts";
 import { listIssues } from "../../../app/ledger/issues.ts";
+import { pageAccess } from "../../../app/web/access.ts";
 import { openSite, token, type Site } from "./site.ts";
 
 interface Ask {
@@ -132,3 +134,41 @@ test.each(["/", "/nowhere", "/page.js", "/healthz", "/?token=guess"])(
     expect(headers.get("referrer-policy")).toBe("same-origin");
   },
 );
+
+describe("behind a public address", () => {
+  const publicUrl = "https://holdfast.example";
+  const mayPass = pageAccess({ token, port: () => 3_000, publicUrl, open: ["/healthz"] });
+
+  function request(change: Partial<HttpRequest>, headers: Record<string, string>): HttpRequest {
+    const query = new URLSearchParams();
+    return { method: "GET", path: "/", query, ...change, header: (name) => headers[name] };
+  }
+
+  const there = { host: "holdfast.example" };
+  const bearer = { authorization: `Bearer ${token}` };
+  const post = { method: "POST" } as const;
+
+  test.each<[string, [Partial<HttpRequest>, Record<string, string>], number | null]>([
+    ["the bearer", [{}, { ...there, ...bearer }], null],
+    ["the bearer on this machine", [{}, { host: "127.0.0.1:3000", ...bearer }], null],
+    ["the bearer by IPv6", [{}, { host: "[::1]:3000", ...bearer }], null],
+    ["another bearer", [{}, { ...there, authorization: `Bearer ${token}x` }], 401],
+    ["another scheme", [{}, { ...there, authorization: `Basic ${token}` }], 401],
+    ["an empty bearer", [{}, { ...there, authorization: "Bearer " }], 401],
+    ["nothing", [{}, there], 401],
+    ["nothing for a probe", [{ path: "/healthz" }, there], null],
+    ["another port of it", [{}, { host: "holdfast.example:3000", ...bearer }], 421],
+    ["a name below it", [{}, { host: "a.holdfast.example", ...bearer }], 421],
+    ["a write from its pages", [post, { ...there, ...bearer, origin: publicUrl }], null],
+    ["a write from elsewhere", [post, { ...there, ...bearer, origin: "https://e.example" }], 403],
+    ["a write without TLS", [post, { ...there, ...bearer, origin: "http://" + there.host }], 403],
+    ["a write without an origin", [post, { ...there, ...bearer }], 403],
+  ])("%s", (_, [change, headers], status) => {
+    expect(mayPass(request(change, headers))?.status ?? null).toBe(status);
+  });
+
+  test("the cookie is for TLS alone", () => {
+    const answer = mayPass(request({ query: new URLSearchParams({ token }) }, there));
+    expect(answer?.headers?.["set-cookie"]).toMatch(/; HttpOnly; SameSite=Strict; Secure$/);
+  });
+});

@@ -1,11 +1,14 @@
 // The pages without JavaScript (spec 7.4): what they say, that nothing of anybody becomes markup, and
 // that a form writes once.
 import { describe, expect, test } from "vitest";
+import { changeRepository } from "../../../app/ledger/conversations.ts";
 import { addHold, record } from "../../../app/ledger/history.ts";
+import { changeConnection } from "../../../app/ledger/incoming/connections.ts";
 import { latestComments, listIssues } from "../../../app/ledger/issues.ts";
 import { changeMandate } from "../../../app/ledger/mandates.ts";
 import { post } from "../../../app/ledger/outbox.ts";
 import { armWait } from "../../../app/ledger/waits.ts";
+import { redact } from "../../../app/redact.ts";
 import { allDeliveries } from "../../fakes/ledger.ts";
 import { addSampleMandate, openSampleIssue, openSite, startAt, type Site } from "./site.ts";
 
@@ -243,6 +246,57 @@ describe("probes", () => {
     const site = await openSite();
     expect(await textOf(site, "/health")).toContain("Everything that waits has what moves it on.");
   });
+
+  test("health tells how each connection is kept up, and which repositories are out of reach", async () => {
+    const site = await openSite({ local: null });
+    await site.ledger.write(async (tx) => {
+      const heard = { lastDeliveryAt: startAt - 7_200_000, sweptAt: startAt, recovered: 3 };
+      await changeConnection(tx, "github", heard);
+    });
+    const page = await textOf(site, "/health");
+    expect(page).toMatch(/last delivery <time[^>]*>2h ago<.*just now<.*, 3 recovered/s);
+    expect(page).toContain("Everything that waits has what moves it on.");
+    await site.ledger.write(async (tx) => {
+      await changeConnection(tx, "github", { sweptAt: startAt - 1_200_000 });
+      await changeRepository(tx, "r-1", { reach: "suspended" });
+    });
+    const later = await textOf(site, "/health");
+    expect(later).toContain("Needs a look");
+    expect(later).toMatch(/Repositories suspended.*door/s);
+  });
+
+  test("a forge that does not answer is what readiness and health say", async () => {
+    const site = await openSite({ local: null, isHeld: async () => "forge-unreachable" });
+    const answer = await site.get("/readyz");
+    expect([answer.status, await answer.text()]).toEqual([503, "forge-unreachable\n"]);
+    expect(await textOf(site, "/health")).toContain("webhooks are kept");
+  });
+});
+
+describe("where conversations are at their forges", () => {
+  test("mandates are named by repository, lead to the forge, and nothing can be written", async () => {
+    const site = await openSite({ local: null });
+    const id = await addSampleMandate(site.ledger, 7, { title: "mend the hinge" });
+    const block = { status: "blocked", reason: "stalled", reasonText: "nothing new" } as const;
+    await site.ledger.write((tx) => changeMandate(tx, id, block));
+    for (const path of ["/", `/m/${id}`]) {
+      const page = await textOf(site, path);
+      expect(page).toContain("door#7");
+      expect(page).toContain(`href="http://127.0.0.1:4700/c/7"`);
+      expect(page).not.toContain("<form");
+      expect(page).not.toContain("/new");
+    }
+    expect((await site.get("/c/7")).status).toBe(404);
+    expect((await site.post(`/m/${id}/comment`, { body: "@holdfast stop" })).status).toBe(404);
+  });
+});
+
+test("I11: no secret is on a page", async () => {
+  const site = await openSite({ redact: (text) => redact(text, ["s3cret-1"]) });
+  await addSampleMandate(site.ledger, 1, { title: "use s3cret-1 to log in" });
+  const page = await textOf(site, "/");
+  expect(page).toContain("use [secret] to log in");
+  expect(page).not.toContain("s3cret-1");
 });
 
 test("a page that fails says so with a number for the log and nothing else", async () => {

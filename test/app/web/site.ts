@@ -33,7 +33,8 @@ export interface Site {
 }
 
 export interface SiteOptions extends Omit<Partial<WebOptions>, "local"> {
-  readonly local?: Partial<LocalPages>;
+  /** Null: conversations are at their forges. */
+  readonly local?: Partial<LocalPages> | null;
 }
 
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
@@ -56,16 +57,19 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     isHeld: async () => null,
     routes: [],
     ...options,
-    local: {
-      repository: { id: repository.id, name: "door" },
-      selfId: "2",
-      tasks: async () => ({ tasks: [], problems: [], isUncommitted: false }),
-      write: {
-        comment: (comment) => writeComment(ledger, { ...comment, ...write }),
-        issue: (issue) => openIssue(ledger, { ...issue, ...write }),
-      },
-      ...options.local,
-    },
+    local:
+      options.local === null
+        ? null
+        : {
+            repository: { id: repository.id, name: "door" },
+            selfId: "2",
+            tasks: async () => ({ tasks: [], problems: [], isUncommitted: false }),
+            write: {
+              comment: (comment) => writeComment(ledger, { ...comment, ...write }),
+              issue: (issue) => openIssue(ledger, { ...issue, ...write }),
+            },
+            ...options.local,
+          },
   });
   onTestFinished(async () => {
     await web.close();
