@@ -1,7 +1,7 @@
 // `holdfast start` as its own process (spec 7.1, 7.2, 7.4): how it starts, what it refuses, who is let in, how it ends.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -43,26 +43,31 @@ function start(environment: Readonly<Record<string, string>>): Started {
   return { said: () => said, url, child, ended };
 }
 
-function makeHome(settings: string | null = "repositories: [org/door]\n"): string {
+function makeHome(settings: string): string {
   const home = join(temporaryFolder(), "home");
   mkdirSync(home);
-  if (settings !== null) writeFileSync(join(home, "settings.yaml"), settings);
+  writeFileSync(join(home, "settings.yaml"), settings);
   return home;
 }
 
+interface Begin {
+  readonly settings?: string;
+  readonly policyText?: string;
+}
+
 /** A GitHub where the App is installed on org/door, and the environment that leads to it. */
-async function begin(settings?: string) {
+async function begin({ settings, policyText = policy }: Begin = {}) {
   const github = await startGitHub();
   onTestFinished(() => github.close());
   const { world } = github;
   const org = createAccount(world, "org", "Organization");
   const ada = createAccount(world, "ada");
-  const files = { ".holdfast.yml": policy };
+  const files = { ".holdfast.yml": policyText };
   const door = createRepository(world, { owner: org, name: "door", files });
   allow(door, ada, "write");
   install(world, { account: org, repositories: [door] });
   const environment = {
-    HOLDFAST_HOME: makeHome(settings),
+    HOLDFAST_HOME: makeHome(settings ?? "repositories: [org/door]\n"),
     APP_ID: String(world.app.id),
     PRIVATE_KEY: world.privateKey,
     WEBHOOK_SECRET: webhookSecret,
@@ -85,22 +90,27 @@ describe("what stands in the way is told all at once, and nothing starts", () =>
     expect(said()).toContain(words);
   });
 
-  test("a settings file with errors, and keys that are not there", async () => {
+  test("variables, a settings file with errors, and keys that are not there", async () => {
     const settings =
       "repositories: [org/door]\nworker: 3\ngithub: { writes: { perSecond: fast } }\n";
-    const { ended, said } = start({ HOLDFAST_HOME: makeHome(settings) });
+    const later = { REDIS_URL: "redis://:canary@cache", PORT: "many" };
+    const { ended, said } = start({ HOLDFAST_HOME: makeHome(settings), ...later });
     expect(await ended).toBe(2);
+    expect(said()).toMatch(/REDIS_URL is for a later version/);
+    expect(said()).toMatch(/PORT must be a number/);
+    expect(said()).not.toMatch(/canary|many/);
     expect(said()).toMatch(/settings\.yaml:2:1 worker: .*did you mean workers\?/);
     expect(said()).toMatch(/settings\.yaml:3:32 github\.writes\.perSecond/);
     expect(said()).not.toContain("fast}");
     expect(said()).toContain("there is no GitHub App");
   });
 
-  test("variables of a later version", async () => {
+  test("a private key that is none", async () => {
     const { environment } = await begin();
-    const { ended, said } = start({ ...environment, REDIS_URL: "redis://127.0.0.1" });
+    const { ended, said } = start({ ...environment, PRIVATE_KEY: "canary" });
     expect(await ended).toBe(2);
-    expect(said()).toContain("REDIS_URL is for a later version");
+    expect(said()).toContain("PRIVATE_KEY must be a private key in PEM form");
+    expect(said()).not.toContain("canary");
   });
 
   test("a home that another process serves", async () => {
@@ -131,6 +141,41 @@ test("a signed comment goes all the way to a draft pull request, and SIGTERM end
   expect(server.said()).not.toContain(webhookSecret);
 });
 
+test("SIGTERM lets a running turn end, starts nothing more, and the next start goes on", async () => {
+  const marks = temporaryFolder();
+  const [started, mayEnd] = [join(marks, "started"), join(marks, "may-end")];
+  const step = `touch '${started}'; until [ -e '${mayEnd}' ]; do sleep 0.05; done; echo 1 > done.txt`;
+  const policyText = `tasks: { build: { steps: [{ run: "${step}" }] } }`;
+  const { github, world, ada, door, environment } = await begin({ policyText });
+  const first = start(environment);
+  const { origin } = await first.url;
+  github.setHook({ url: `${origin}/api/github/webhooks`, secret: webhookSecret });
+  const issue = openIssue(world, { repository: door, by: ada });
+  comment(world, { issue, by: ada, body: `@${world.app.slug} run build` });
+  await expect.poll(() => existsSync(started), { timeout: 60_000 }).toBe(true);
+  first.child.kill("SIGTERM");
+  await expect.poll(first.said, { timeout: 30_000 }).toContain("a running turn may take up to");
+  writeFileSync(mayEnd, "");
+  expect(await first.ended).toBe(0);
+  expect(world.issues.filter(isPull)).toEqual([]);
+  start(environment);
+  await expect
+    .poll(() => github.created.filter(({ body }) => body.includes("is done")).length, {
+      timeout: 60_000,
+    })
+    .toBe(1);
+  expect(world.issues.filter(isPull)).toHaveLength(1);
+}, 180_000);
+
+test("SIGTERM ends it at once while GitHub does not answer", async () => {
+  const { github, environment } = await begin();
+  github.fault({ on: () => true, kind: "5xx-before", times: 1_000 });
+  const server = start(environment);
+  await server.url;
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+});
+
 test("while GitHub does not answer webhooks are taken, and done when it does", async () => {
   const { github, world, ada, door, environment } = await begin();
   github.fault({ on: () => true, kind: "5xx-before", times: 3 });
@@ -149,7 +194,7 @@ test("while GitHub does not answer webhooks are taken, and done when it does", a
 }, 120_000);
 
 test("a repository that settings do not name runs nothing, and the person is told which setting", async () => {
-  const { github, world, ada, door, environment } = await begin("repositories: []\n");
+  const { github, world, ada, door, environment } = await begin({ settings: "repositories: []\n" });
   const server = start(environment);
   const { origin } = await server.url;
   github.setHook({ url: `${origin}/api/github/webhooks`, secret: webhookSecret });
