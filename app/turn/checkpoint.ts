@@ -25,6 +25,7 @@ import { armWait, endWait, liveWait } from "../ledger/waits.ts";
 import { blockedNotice } from "../notices/blocked.ts";
 import { questionNotice } from "../notices/question.ts";
 import { resultNotice, type PublishWords } from "../notices/result.ts";
+import { postWhole } from "../outbox/whole.ts";
 import { ringForKept } from "./nudging.ts";
 
 export interface EndedTurn {
@@ -206,7 +207,7 @@ async function ask(tx: Tx, mandate: MandateRow, body: string): Promise<void> {
   const earlier = (await messagesOf(tx, mandate.id)).filter((message) => message.kind === "ask");
   const noticeKey = `ask ${mandate.id} ${earlier.length + 1}`;
   const { id: mandateId, conversationId } = mandate;
-  await post(tx, { key: noticeKey, conversationId, mandateId, kind: "ask", payload: { body } });
+  await postWhole(tx, { key: noticeKey, conversationId, mandateId, kind: "ask", body });
   await changeMandate(tx, mandateId, { noticeKey });
 }
 
@@ -251,12 +252,12 @@ export async function finish(
     mention: host.mention,
   });
   const { id: mandateId, conversationId } = mandate;
-  await post(tx, {
+  await postWhole(tx, {
     key: `result ${mandateId}`,
     conversationId,
     mandateId,
     kind: "tell",
-    payload: { body },
+    body,
   });
   await react(tx, mandate, "rocket");
   await record(tx, "completed", { mandateId, facts: { summary: done.summary } });
