@@ -26,7 +26,7 @@ export async function budgetOf(
     tx.now,
   );
   if (held !== undefined) return { left: 0, nextAt: held.until };
-  const perHour = isUrgent ? limits.perHour : Math.floor(limits.perHour * (1 - reservedShare));
+  const perHour = isUrgent ? limits.perHour : Math.ceil(limits.perHour * (1 - reservedShare));
   const windows = [
     { ms: secondMs, limit: limits.perSecond },
     { ms: minuteMs, limit: limits.perMinute },
@@ -34,32 +34,51 @@ export async function budgetOf(
   ];
   let budget: Budget = { left: Infinity, nextAt: tx.now };
   for (const { ms, limit } of windows) {
-    const { count, oldest } = await writesSince(tx, account, tx.now - ms);
-    const left = Math.max(limit - count, 0);
-    // With the window used up, the oldest write in it is the first to leave it.
-    const nextAt = left > 0 ? tx.now : (oldest ?? tx.now) + ms + 1;
-    budget = { left: Math.min(budget.left, left), nextAt: Math.max(budget.nextAt, nextAt) };
+    const { left, nextAt } = await roomIn(tx, account, { since: tx.now - ms, limit });
+    budget = {
+      left: Math.min(budget.left, left),
+      nextAt: Math.max(budget.nextAt, nextAt === null ? tx.now : nextAt + ms),
+    };
   }
   return budget;
 }
 
-async function writesSince(
+/** What a window has left; where that is nothing, the write that must leave it before there is room. */
+async function roomIn(
   sql: Sql,
   account: string,
-  since: number,
-): Promise<{ count: number; oldest: number | null }> {
-  const row = await sql.first<{ count: number; oldest: number | null }>(
-    "SELECT COUNT(*) AS count, MIN(at) AS oldest FROM forge_write WHERE account = ? AND at > ?",
+  { since, limit }: { since: number; limit: number },
+): Promise<{ left: number; nextAt: number | null }> {
+  const counted = await sql.first<{ count: number }>(
+    "SELECT COUNT(*) AS count FROM forge_write WHERE account = ? AND at > ?",
     account,
     since,
   );
-  return row ?? { count: 0, oldest: null };
+  const count = counted?.count ?? 0;
+  if (count < limit) return { left: limit - count, nextAt: null };
+  const first = await sql.first<{ at: number }>(
+    "SELECT at FROM forge_write WHERE account = ? AND at > ? ORDER BY at LIMIT 1 OFFSET ?",
+    account,
+    since,
+    count - limit,
+  );
+  return { left: 0, nextAt: first?.at ?? null };
 }
 
 /** Counts a write that is about to be made; what is older than any window is forgotten. */
 export async function bookWrite(tx: Tx, account: string): Promise<void> {
   await tx.run("DELETE FROM forge_write WHERE account = ? AND at <= ?", account, tx.now - hourMs);
   await tx.run("INSERT INTO forge_write (account, at) VALUES (?, ?)", account, tx.now);
+}
+
+/** Gives back what was booked at `at` and then not written. */
+export async function returnWrite(tx: Tx, account: string, at: number): Promise<void> {
+  await tx.run(
+    `DELETE FROM forge_write WHERE rowid =
+       (SELECT rowid FROM forge_write WHERE account = ? AND at = ? LIMIT 1)`,
+    account,
+    at,
+  );
 }
 
 /** The forge said that it takes nothing before `until`. */

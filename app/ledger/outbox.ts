@@ -22,6 +22,7 @@ export interface MessageRow {
   readonly revision: number;
   readonly sentRevision: number;
   readonly sentHash: string | null;
+  /** Tries since it was last sent. */
   readonly attempts: number;
   readonly probes: number;
   readonly nextAt: number;
@@ -31,6 +32,8 @@ export interface MessageRow {
   readonly url: string | null;
   readonly createdAt: number;
   readonly sentAt: number | null;
+  /** 1 after it was drawn again because somebody changed or deleted its comment. */
+  readonly redrawn: number;
 }
 
 export interface NewMessage {
@@ -125,24 +128,27 @@ export interface TakeOptions {
   readonly limitsOf: (connection: string) => WriteLimits | null;
 }
 
-/** A row taken for sending, and by which account its write is counted. */
+/** A row on its way, and by which account its write is counted. */
 export type TakenMessage = MessageRow & { readonly account: string };
+
+type DueMessage = MessageRow & { readonly connection: string; readonly reachedBy: string | null };
 
 /** Rows that are looked at in one go. */
 const lookLimit = 200;
-/** Of one account; behind a network no more than can be sent within the lease. */
+/** Of one account; behind a network one at a time, so that none is sent near the end of its lease. */
 const localLimit = 20;
-const networkLimit = 3;
+const networkLimit = 1;
+
+const withAccount = `SELECT o.*, r.connection, r.account AS reached_by FROM outbox o
+  JOIN conversation c ON c.id = o.conversation_id JOIN repository r ON r.id = c.repository_id`;
 
 /**
  * Takes due rows for sending, first in their lane only and no more than the budgets let out; the intent is durable before
  * anything is sent. What a budget holds back is due when there is room again.
  */
 export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenMessage[]> {
-  const rows = await tx.all<MessageRow & { connection: string; account: string | null }>(
-    `SELECT o.*, r.connection, r.account FROM outbox o
-       JOIN conversation c ON c.id = o.conversation_id JOIN repository r ON r.id = c.repository_id
-     WHERE o.state = 'pending' AND o.next_at <= ?
+  const rows = await tx.all<DueMessage>(
+    `${withAccount} WHERE o.state = 'pending' AND o.next_at <= ?
        AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
          AND e.state IN ('pending', 'sending', 'unsure'))
      ORDER BY o.priority, o.id LIMIT ?`,
@@ -151,47 +157,74 @@ export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenM
   );
   const taken: TakenMessage[] = [];
   const counts = new Map<string, number>();
-  for (const { connection, account: reachedBy, ...row } of rows) {
-    const account = accountOf({ connection, account: reachedBy });
-    const limits = options.limitsOf(connection);
+  const full = new Set<string>();
+  for (const row of rows) {
+    const { account } = counted(row);
+    const limits = options.limitsOf(row.connection);
     const count = counts.get(account) ?? 0;
-    if (count >= (limits === null ? localLimit : networkLimit)) continue;
-    if (limits !== null && !(await hasRoom(tx, { row, account, limits }))) continue;
+    const budget = `${account} ${isUrgent(row)}`;
+    if (count >= (limits === null ? localLimit : networkLimit) || full.has(budget)) continue;
+    if (limits !== null && !(await hasRoom(tx, row, limits))) {
+      full.add(budget);
+      continue;
+    }
     counts.set(account, count + 1);
-    taken.push({ ...(await takeOne(tx, row, options.leaseMs)), account });
+    taken.push(await takeOne(tx, counted(row), options.leaseMs));
   }
   return taken;
 }
 
-/** Books the write; false where the budget is used up, and the row is put off until it is not. */
-async function hasRoom(
-  tx: Tx,
-  { row, account, limits }: { row: MessageRow; account: string; limits: WriteLimits },
-): Promise<boolean> {
-  const budget = await budgetOf(tx, account, { limits, isUrgent: row.kind !== "status" });
+function counted({ connection, reachedBy, ...row }: DueMessage): TakenMessage {
+  return { ...row, account: accountOf({ connection, account: reachedBy }) };
+}
+
+/** A person waits for it; all but edits of a status comment. */
+function isUrgent(row: Pick<MessageRow, "kind" | "forgeId">): boolean {
+  return row.kind !== "status" || row.forgeId === null;
+}
+
+/** Books the write; false where the budget is used up, and all that it holds back is put off until it is not. */
+async function hasRoom(tx: Tx, row: DueMessage, limits: WriteLimits): Promise<boolean> {
+  const { account } = counted(row);
+  const budget = await budgetOf(tx, account, { limits, isUrgent: isUrgent(row) });
   if (budget.left > 0) {
     await bookWrite(tx, account);
     return true;
   }
-  await update(tx, "outbox", { set: { nextAt: budget.nextAt }, where: { id: row.id } });
+  await tx.run(
+    `UPDATE outbox SET next_at = ? WHERE state = 'pending' AND next_at <= ?
+       AND (kind <> 'status' OR forge_id IS NULL) = ? AND conversation_id IN
+         (SELECT c.id FROM conversation c JOIN repository r ON r.id = c.repository_id
+          WHERE r.connection = ? AND r.account IS ?)`,
+    budget.nextAt,
+    tx.now,
+    isUrgent(row) ? 1 : 0,
+    row.connection,
+    row.reachedBy,
+  );
   return false;
 }
 
-async function takeOne(tx: Tx, row: MessageRow, leaseMs: number): Promise<MessageRow> {
+async function takeOne(tx: Tx, row: TakenMessage, leaseMs: number): Promise<TakenMessage> {
   const change = { intentAt: tx.now, attempts: row.attempts + 1 };
   const set = { state: "sending", leaseUntil: tx.now + leaseMs, ...change };
   await update(tx, "outbox", { set, where: { id: row.id } });
   return { ...row, ...change };
 }
 
-/** A comment of ours that somebody changed or deleted is drawn again, once; false where that was done before. */
+/**
+ * A comment of ours that somebody changed or deleted is drawn again, once; false where that was done before. One that
+ * was deleted is written anew.
+ */
 export async function redraw(
   tx: Tx,
-  comment: { conversationId: string; forgeId: string },
+  comment: { conversationId: string; forgeId: string; change: "edited" | "deleted" },
 ): Promise<boolean> {
+  const gone = comment.change === "deleted" ? ", forge_id = NULL, url = NULL" : "";
   const count = await tx.run(
     `UPDATE outbox SET redrawn = 1, revision = revision + 1, sent_hash = NULL, state = 'pending',
-       next_at = ? WHERE conversation_id = ? AND forge_id = ? AND state = 'sent' AND redrawn = 0`,
+       next_at = ? ${gone} WHERE conversation_id = ? AND forge_id = ?
+       AND state IN ('pending', 'sent') AND redrawn = 0`,
     tx.now,
     comment.conversationId,
     comment.forgeId,
@@ -199,22 +232,33 @@ export async function redraw(
   return count > 0;
 }
 
-/** What could not be told in a conversation is tried again now: something was heard from there. */
+/**
+ * What could not be told in a conversation is tried again now: something was heard from there. Status comments of
+ * mandates that go on come back to life.
+ */
 export async function tryAgainNow(tx: Tx, conversationId: string): Promise<void> {
   await tx.run(
     "UPDATE outbox SET next_at = MIN(next_at, ?) WHERE conversation_id = ? AND state = 'pending'",
     tx.now,
     conversationId,
   );
+  await tx.run(
+    `UPDATE outbox SET state = 'pending', attempts = 0, next_at = ?
+     WHERE conversation_id = ? AND state = 'dead' AND kind = 'status'
+       AND mandate_id IN (SELECT id FROM mandate WHERE ended_at IS NULL)`,
+    tx.now,
+    conversationId,
+  );
 }
 
 /** Unsure rows whose next probe is due. */
-export function dueProbes(sql: Sql, now: number, limit: number): Promise<MessageRow[]> {
-  return sql.all<MessageRow>(
-    "SELECT * FROM outbox WHERE state = 'unsure' AND next_at <= ? ORDER BY id LIMIT ?",
+export async function dueProbes(sql: Sql, now: number, limit: number): Promise<TakenMessage[]> {
+  const rows = await sql.all<DueMessage>(
+    `${withAccount} WHERE o.state = 'unsure' AND o.next_at <= ? ORDER BY o.id LIMIT ?`,
     now,
     limit,
   );
+  return rows.map(counted);
 }
 
 export type MessageChange = Partial<
@@ -230,19 +274,18 @@ export type MessageChange = Partial<
     | "sentHash"
     | "sentRevision"
     | "attempts"
+    | "redrawn"
   >
 >;
 
-/** Moves a row on if it is still in the state that the caller saw. */
+/** Moves a row on if it is still as the caller saw it: nobody else took it or decided about it meanwhile. */
 export async function changeMessage(
   tx: Tx,
-  row: Pick<MessageRow, "id" | "state">,
+  row: Pick<MessageRow, "id" | "state" | "intentAt">,
   change: MessageChange,
 ): Promise<boolean> {
-  const count = await update(tx, "outbox", {
-    set: change,
-    where: { id: row.id, state: row.state },
-  });
+  const { id, state, intentAt } = row;
+  const count = await update(tx, "outbox", { set: change, where: { id, state, intentAt } });
   return count === 1;
 }
 

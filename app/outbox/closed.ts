@@ -4,7 +4,7 @@
 import type { Host } from "../host.ts";
 import { changeConversation, conversationOf } from "../ledger/conversations.ts";
 import type { Tx } from "../ledger/ledger.ts";
-import { mandatesIn } from "../ledger/mandates.ts";
+import { mandatesIn, type MandateRow } from "../ledger/mandates.ts";
 import { tryAgainNow } from "../ledger/outbox.ts";
 import { block } from "../turn/checkpoint.ts";
 
@@ -14,11 +14,15 @@ export async function closePlace(tx: Tx, host: Host, conversationId: string): Pr
   if (goneAt !== null) return;
   await changeConversation(tx, conversationId, { goneAt: tx.now });
   for (const mandate of await mandatesIn(tx, conversationId)) {
-    // A running turn ends as it ends; its result or its next block meets the same wall.
+    // A running turn ends as it ends; nothing of it goes on afterwards.
     if (mandate.status === "blocked" || mandate.status === "running") continue;
-    const what = "nothing more can be written in its issue or pull request";
-    await block(tx, host, { mandate, reason: "conversation-gone", what });
+    await blockGone(tx, host, mandate);
   }
+}
+
+export function blockGone(tx: Tx, host: Host, mandate: MandateRow): Promise<void> {
+  const what = "nothing more can be written in its issue or pull request";
+  return block(tx, host, { mandate, reason: "conversation-gone", what });
 }
 
 /** Something was written or heard there: what could not be told is told now. */

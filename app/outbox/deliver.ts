@@ -14,8 +14,8 @@ import {
 import { forgeOf, hashOf, type Host } from "../host.ts";
 import { conversationOf, refOf, repositoryOf } from "../ledger/conversations.ts";
 import { factsOf } from "../ledger/facts.ts";
-import { holdWrites } from "../ledger/forge-writes.ts";
-import type { Sql } from "../ledger/ledger.ts";
+import { holdWrites, returnWrite } from "../ledger/forge-writes.ts";
+import type { Sql, Tx } from "../ledger/ledger.ts";
 import { refreshLook } from "../ledger/mandates.ts";
 import {
   changeMessage,
@@ -25,13 +25,12 @@ import {
   type MessageRow,
   type TakenMessage,
 } from "../ledger/outbox.ts";
-import { split } from "../notices/neutralise.ts";
+import { link, split } from "../notices/neutralise.ts";
 import { statusComment } from "../notices/status.ts";
 import { commit } from "../turn/persist.ts";
 import { closePlace, openAgain } from "./closed.ts";
 import { markerOf } from "./marker.ts";
-
-const keepTryingMs = 3 * dayMs;
+import { backoffMs, isGivenUp } from "./retry.ts";
 
 /** A message ready to be sent: where to, and its text as it is now. */
 interface Outgoing {
@@ -76,16 +75,23 @@ export async function prepare(sql: Sql, host: Host, row: MessageRow): Promise<Ou
     row,
     forge,
     ref,
-    body: `${fitted(text, forge.commentLimit - marker.length)}\n\n${marker}`,
+    body: `${fitted(host.redact(text), {
+      limit: forge.commentLimit - marker.length - 2,
+      recordUrl: row.mandateId === null ? null : host.recordUrl(row.mandateId),
+    })}\n\n${marker}`,
   };
 }
 
-const shortened = "\n\n*Shortened: the record has all of it.*";
-
 /** A text that the forge would not take is cut where its blocks allow it, and says so (1.6). */
-function fitted(text: string, limit: number): string {
-  const [first = "", ...rest] = split(text, limit - shortened.length - 2);
-  return rest.length === 0 ? text : `${first}${shortened}`;
+function fitted(
+  text: string,
+  { limit, recordUrl }: { limit: number; recordUrl: string | null },
+): string {
+  if (text.length <= limit) return text;
+  const record = recordUrl === null ? "the record" : link("the record", recordUrl);
+  const shortened = `\n\n*Shortened: ${record} has all of it.*`;
+  const [first = ""] = split(text, limit - shortened.length);
+  return `${first}${shortened}`;
 }
 
 function bodyOf(row: MessageRow): string {
@@ -99,19 +105,27 @@ type Sent =
       readonly forgeId: string | null;
       readonly url: string | null;
       readonly hash: string;
+      /** False where the comment says it already, and nothing was written. */
+      readonly isWritten: boolean;
     }
+  /** The comment to be edited is not there: somebody deleted it. */
+  | { readonly kind: "missing" }
   | { readonly kind: "limited"; readonly until: number }
   | { readonly kind: "refused"; readonly isClosed: boolean }
   | { readonly kind: "unavailable" | "unsure" };
+
+type Failed = Exclude<Sent, { kind: "sent" | "missing" }>;
 
 async function send(host: Host, row: MessageRow): Promise<Sent> {
   try {
     const outgoing = await host.ledger.read((sql) => prepare(sql, host, row));
     const hash = hashOf(outgoing.body);
     const isUnchanged = row.kind === "status" && row.forgeId !== null && row.sentHash === hash;
-    if (isUnchanged) return { kind: "sent", forgeId: row.forgeId, url: row.url, hash };
+    if (isUnchanged)
+      return { kind: "sent", forgeId: row.forgeId, url: row.url, hash, isWritten: false };
     const written = await write(outgoing);
-    return { kind: "sent", forgeId: written.id, url: written.url, hash };
+    if (written === null) return { kind: "missing" };
+    return { kind: "sent", forgeId: written.id, url: written.url, hash, isWritten: true };
   } catch (error) {
     const sent = outcomeOf(error);
     host.log.warn({ message: row.key, outcome: sent.kind, error }, "a message was not delivered");
@@ -119,7 +133,7 @@ async function send(host: Host, row: MessageRow): Promise<Sent> {
   }
 }
 
-function outcomeOf(error: unknown): Exclude<Sent, { kind: "sent" }> {
+function outcomeOf(error: unknown): Failed {
   if (error instanceof LimitedFailure) return { kind: "limited", until: error.until };
   if (!(error instanceof Failure)) return { kind: "unsure" };
   if (error.code === "unavailable") return { kind: "unavailable" };
@@ -127,7 +141,10 @@ function outcomeOf(error: unknown): Exclude<Sent, { kind: "sent" }> {
   return { kind: "refused", isClosed: error instanceof RefusedFailure && error.isClosed };
 }
 
-async function write(outgoing: Outgoing): Promise<{ id: string | null; url: string | null }> {
+/** One write and no more, so that its outcome is the outcome of one; null where there is no such comment. */
+async function write(
+  outgoing: Outgoing,
+): Promise<{ id: string | null; url: string | null } | null> {
   const { row, forge, ref, body } = outgoing;
   if (row.kind === "reaction") {
     const { kind, id, content } = row.payload as { kind: TextKind; id: string; content: Reaction };
@@ -135,28 +152,43 @@ async function write(outgoing: Outgoing): Promise<{ id: string | null; url: stri
     await forge.react({ connection, forgeId, kind, id }, content);
     return { id: null, url: null };
   }
-  if (row.forgeId !== null) {
-    const edited = await forge.editComment(ref, row.forgeId, body);
-    if (edited !== null) return edited;
-  }
+  if (row.forgeId !== null) return forge.editComment(ref, row.forgeId, body);
   return forge.createComment(ref, body);
 }
 
 async function concludeSend(host: Host, row: TakenMessage, sent: Sent): Promise<void> {
-  const from = { id: row.id, state: "sending" } as const;
+  const from = { id: row.id, state: "sending", intentAt: row.intentAt } as const;
   await commit(host, async (tx) => {
     const now = tx.now;
+    if (sent.kind === "limited") await holdWrites(tx, row.account, sent.until);
+    if (!(await changeMessage(tx, from, await changeOf(tx, host, { row, sent })))) return;
     if (sent.kind === "sent") {
-      await changeMessage(tx, from, sentChange(row, sent, now));
       await sendAgainIfChanged(tx, row, now + host.timing.statusThrottleMs);
+      if (!sent.isWritten) await returnWrite(tx, row.account, row.intentAt ?? now);
       if (row.forgeId === null && row.kind !== "reaction") await openAgain(tx, row.conversationId);
-    } else {
-      if (sent.kind === "limited") await holdWrites(tx, row.account, sent.until);
-      await changeMessage(tx, from, failedChange(host, row, { sent, now }));
-      if (isPlaceClosed(row, sent)) await closePlace(tx, host, row.conversationId);
     }
+    if (isPlaceClosed(row, sent)) await closePlace(tx, host, row.conversationId);
     if (row.mandateId !== null && row.kind === "ask") await refreshLook(tx, row.mandateId);
   });
+}
+
+async function changeOf(
+  tx: Tx,
+  host: Host,
+  { row, sent }: { row: MessageRow; sent: Sent },
+): Promise<MessageChange> {
+  const now = tx.now;
+  switch (sent.kind) {
+    case "sent":
+      return sentChange(row, sent, now);
+    case "missing":
+      return missingChange(row, now);
+    case "limited":
+    case "refused":
+    case "unavailable":
+    case "unsure":
+      return failedChange(tx, host, { row, sent });
+  }
 }
 
 function sentChange(
@@ -169,28 +201,38 @@ function sentChange(
     leaseUntil: null,
     forgeId: sent.forgeId,
     url: sent.url,
-    sentAt: now,
+    // What was not written does not put off the next edit.
+    sentAt: sent.isWritten ? now : row.sentAt,
     sentHash: sent.hash,
     sentRevision: row.revision,
+    attempts: 0,
   };
 }
 
-function failedChange(
+/** Written anew, once; whoever deletes it again has it his way (6.3). */
+function missingChange(row: MessageRow, now: number): MessageChange {
+  if (row.redrawn === 0) {
+    const anew = { forgeId: null, url: null, sentHash: null, redrawn: 1 };
+    return { ...anew, state: "pending", leaseUntil: null, nextAt: now };
+  }
+  // A status has nothing more to edit; another message was delivered once, and that is what counts.
+  const state = row.kind === "status" ? "dropped" : "sent";
+  return { state, leaseUntil: null, sentRevision: row.revision };
+}
+
+async function failedChange(
+  tx: Tx,
   host: Host,
-  row: MessageRow,
-  { sent, now }: { sent: Exclude<Sent, { kind: "sent" }>; now: number },
-): MessageChange {
-  const { probeAfterMs, retryFirstMs, retryMaxMs } = host.timing;
+  { row, sent }: { row: MessageRow; sent: Failed },
+): Promise<MessageChange> {
+  const now = tx.now;
   // A reaction is idempotent at the forge: it is simply made again.
   const kind = sent.kind === "unsure" && row.kind === "reaction" ? "unavailable" : sent.kind;
   switch (kind) {
-    case "unsure":
-      return {
-        state: "unsure",
-        leaseUntil: null,
-        probes: 0,
-        nextAt: (row.intentAt ?? now) + probeAfterMs,
-      };
+    case "unsure": {
+      const nextAt = (row.intentAt ?? now) + host.timing.probeAfterMs;
+      return { state: "unsure", leaseUntil: null, probes: 0, nextAt };
+    }
     case "limited": {
       // The forge's word about us, not about this message: it does not count as a try of its own.
       const until = sent.kind === "limited" ? sent.until : now;
@@ -202,10 +244,9 @@ function failedChange(
         ? { state: "pending", leaseUntil: null, nextAt: now + dayMs }
         : { state: "dead", leaseUntil: null };
     case "unavailable": {
-      if (now - row.createdAt > keepTryingMs && row.kind !== "ask")
-        return { state: "dead", leaseUntil: null };
-      const backoffMs = Math.min(retryFirstMs * 2 ** Math.min(row.attempts, 20), retryMaxMs);
-      return { state: "pending", leaseUntil: null, nextAt: now + backoffMs };
+      const triedMs = row.attempts * host.timing.retryMaxMs;
+      if (await isGivenUp(tx, row, { now, triedMs })) return { state: "dead", leaseUntil: null };
+      return { state: "pending", leaseUntil: null, nextAt: now + backoffMs(host.timing, row) };
     }
   }
 }

@@ -14,6 +14,7 @@ import { finishClaim, putBack } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { changeMandate, mandateOf, type PinnedHead } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
+import { blockGone } from "../outbox/closed.ts";
 import { block } from "./checkpoint.ts";
 import type { ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
@@ -28,6 +29,7 @@ type Found =
   | { readonly found: "good"; readonly movedTo: string | null }
   | { readonly found: "unreachable" }
   | { readonly found: "no-place" }
+  | { readonly found: "closed-place" }
   | { readonly found: "no-right" }
   | { readonly found: "not-allowed" }
   | { readonly found: "head-moved"; readonly to: string };
@@ -54,6 +56,8 @@ async function lookNow(host: Host, entry: ClaimedEntry): Promise<Found> {
   const forge = forgeOf(host, repository.connection);
   const ref = refOf(repository, conversation);
   if ((await forge.readConversation(ref)) === null) return { found: "no-place" };
+  // It closed while something ran in it; what is at rest was blocked then (1.7).
+  if (conversation.goneAt !== null) return { found: "closed-place" };
   const policy = repository.policy ?? mandate.policy;
   const level = await levelOf(forge, repository, { personId: mandate.actorId, policy });
   if (!isAtLeast(level, neededLevel(entry))) return { found: "no-right" };
@@ -106,6 +110,10 @@ async function conclude(
       return null;
     case "no-place":
       await missPlace(tx, host, entry);
+      return null;
+    case "closed-place":
+      await finishClaim(tx, claim);
+      await blockGone(tx, host, mandate);
       return null;
     case "no-right":
       await finishClaim(tx, claim);

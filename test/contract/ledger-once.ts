@@ -324,7 +324,11 @@ function describeOutbox(begin: Begin): void {
       const [first, ...others] = await ledger.write((tx) => takeMessages(tx, sending));
       expect([first?.key, others]).toEqual([told.key, []]);
       expect(await ledger.write((tx) => takeMessages(tx, sending))).toEqual([]);
-      const sent = { id: first?.id ?? 0, state: "sending" } as const;
+      const sent = {
+        id: first?.id ?? 0,
+        state: "sending",
+        intentAt: first?.intentAt ?? 0,
+      } as const;
       expect(await ledger.write((tx) => changeMessage(tx, sent, { state: "sent" }))).toBe(true);
       expect(await ledger.write((tx) => changeMessage(tx, sent, { state: "dead" }))).toBe(false);
       const next = await ledger.write((tx) => takeMessages(tx, sending));
@@ -351,7 +355,7 @@ function describeOutbox(begin: Begin): void {
       }
       await touch();
       const [row] = await ledger.write((tx) => takeMessages(tx, sending));
-      const sent = { id: row?.id ?? 0, state: "sending" } as const;
+      const sent = { id: row?.id ?? 0, state: "sending", intentAt: row?.intentAt ?? 0 } as const;
       const { at: sentAt } = clock;
       await ledger.write((tx) => changeMessage(tx, sent, { state: "sent", sentAt }));
       clock.at += secondMs;

@@ -56,7 +56,7 @@ const writeKinds: readonly (readonly [string, RegExp])[] = [
   ["phase", /UPDATE turn SET phase/],
   ["claim", /UPDATE inbox SET state = \?, fence = \?, worker/],
   ["recheck", /UPDATE wait SET state = 'claimed'/],
-  ["send", /intent_at = \?/],
+  ["send", /SET state = \?, lease_until = \?, intent_at = \?/],
   ["mark-unsure", /UPDATE outbox SET state = 'unsure'/],
   ["sent", /UPDATE outbox SET state = \?/],
   ["look", /UPDATE mandate/],

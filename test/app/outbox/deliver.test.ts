@@ -132,7 +132,7 @@ describe("budgets", () => {
     const [row] = await intake.host.ledger.read((sql) =>
       sql.all<{ attempts: number }>("SELECT attempts FROM outbox WHERE key = 'held'"),
     );
-    expect(row?.attempts).toBe(1);
+    expect(row?.attempts).toBe(0);
     expect(accountOf({ connection: "github", account: "56" })).toBe("github 56");
   });
 });
