@@ -12,8 +12,6 @@ import { openPump, type PumpOptions } from "../scheduler/pump.ts";
 import { sweep } from "../scheduler/sweep.ts";
 
 export interface Scheduling {
-  /** Something has changed that no commit tells of. */
-  ring(): void;
   /** Ends in order: nothing new starts, running turns get their grace, what they did is saved, messages go out. */
   stop(): Promise<void>;
 }
@@ -30,10 +28,17 @@ const failedRoundMs = minuteMs;
 /** How long messages may still go out at the end; what takes longer goes out after the next start. */
 const flushMsLimit = 5 * secondMs;
 
+export interface ScheduleOptions {
+  readonly pumping: PumpOptions;
+  readonly rounds?: readonly Round[];
+  /** The pump does nothing before this: what it began without a forge would only be put off. */
+  readonly after?: Promise<void>;
+}
+
 /** Starts the pump, the sweep, and the rounds that are asked for. */
 export function schedule(
   host: Host,
-  { pumping, rounds = [] }: { pumping: PumpOptions; rounds?: readonly Round[] },
+  { pumping, rounds = [], after = Promise.resolve() }: ScheduleOptions,
 ): Scheduling {
   const { timing, ledger, log } = host;
   const driver = new EmbeddedDriver({
@@ -49,7 +54,9 @@ export function schedule(
       return isEnding ? 0 : pumping.slots;
     },
   });
-  driver.start(() => pump.wake());
+  void after.then(() => {
+    if (!isEnding) driver.start(() => pump.wake());
+  });
   const sweeping: Round = {
     firstMs: timing.quietMs,
     act: async () => {
@@ -61,7 +68,6 @@ export function schedule(
   };
   const repeating = [sweeping, ...rounds].map((round) => repeat(host, round));
   return {
-    ring: () => driver.ring(),
     stop: async () => {
       isEnding = true;
       const ended = repeating.map((one) => one.stop());

@@ -83,9 +83,11 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
   opened.push(web);
   home.announce(web.baseUrl);
   const slots = options.workers ?? slotsHere();
+  const keeping = keepConnected(host, options, connection);
   const scheduling = schedule(host, {
     pumping: { slots, perRepository: slots },
-    rounds: [keepConnected(host, options, connection)],
+    rounds: [keeping.round],
+    after: keeping.tried,
   });
   return {
     url: web.url,
@@ -135,16 +137,21 @@ async function heldByForge({ ledger }: Host, { openedAt }: Connection): Promise<
 
 /**
  * Opens the connection, again and again until it is open and what was missed is found, and looks for what is missed
- * from then on: no start depends on GitHub being up.
+ * from then on: no start depends on GitHub being up. `tried` resolves when it was tried once, however that went.
  */
-function keepConnected(host: Host, options: ServerOptions, connection: Connection): Round {
+function keepConnected(
+  host: Host,
+  options: ServerOptions,
+  connection: Connection,
+): { round: Round; tried: Promise<void> } {
+  const { promise: tried, resolve } = Promise.withResolvers<void>();
   let isStart = true;
   let retryMs: number = secondMs;
-  return {
+  const round: Round = {
     firstMs: 0,
     act: async (signal) => {
       try {
-        if (connection.app === null) await open(host, options, connection);
+        if (connection.app === null) await open(host, options, connection).finally(resolve);
         await reconcile(host, { isStart, signal });
         isStart = false;
         return reconcileMs;
@@ -157,6 +164,7 @@ function keepConnected(host: Host, options: ServerOptions, connection: Connectio
       }
     },
   };
+  return { round, tried };
 }
 
 async function open(host: Host, options: ServerOptions, connection: Connection): Promise<void> {
