@@ -122,6 +122,7 @@ export interface Health {
   readonly overdueAt: number | null;
   readonly deliveryAt: number | null;
   readonly messageAt: number | null;
+  /** Given up, or a block or question for a place that takes nothing now (6.3, 1.7). */
   readonly undelivered: number;
 }
 
@@ -133,7 +134,9 @@ export async function healthOf(sql: Sql): Promise<Health> {
        (SELECT MIN(look_at) FROM mandate WHERE look_at IS NOT NULL) AS overdue_at,
        (SELECT MIN(received_at) FROM delivery WHERE handled_at IS NULL) AS delivery_at,
        (SELECT MIN(next_at) FROM outbox WHERE state IN ('pending', 'unsure')) AS message_at,
-       (SELECT COUNT(*) FROM outbox WHERE state = 'dead') AS undelivered`,
+       (SELECT COUNT(*) FROM outbox o JOIN conversation c ON c.id = o.conversation_id
+         WHERE o.state = 'dead' OR (o.state = 'pending' AND o.kind = 'ask' AND c.gone_at IS NOT NULL)
+       ) AS undelivered`,
   );
   if (health === undefined) throw new Error("a query of counts gave no row");
   return health;

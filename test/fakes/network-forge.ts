@@ -43,6 +43,7 @@ export interface NetworkForge {
 
 /** `after` was applied all the same. */
 export type Fate =
+  | "fine"
   | "unavailable"
   | "unsure-before"
   | "unsure-after"
@@ -111,7 +112,7 @@ function forgeOf(world: Omit<NetworkForge, "forge">): Forge {
   /** Applies a write as its fate says. */
   function fated<T>(apply: () => T): T {
     const fate = world.fates.shift();
-    if (fate === undefined) return apply();
+    if (fate === undefined || fate === "fine") return apply();
     if (typeof fate === "object") throw new LimitedFailure(fate.limitedUntil, { message: "limit" });
     if (fate === "unsure-after") apply();
     if (fate === "closed" || fate === "refused") {

@@ -1,13 +1,28 @@
 // Output (spec 6.3, 1.7; I5): budgets, limits, unsure outcomes and places that take nothing any more, on a forge whose
 // answers are planned.
 import { describe, expect, test } from "vitest";
-import { conversationOf, ensureConversation } from "../../../app/ledger/conversations.ts";
+import {
+  conversationOf,
+  ensureConversation,
+  saveRepository,
+} from "../../../app/ledger/conversations.ts";
+import { healthOf } from "../../../app/ledger/facts.ts";
 import { accountOf, budgetOf } from "../../../app/ledger/forge-writes.ts";
 import { changeMandate, listMandates } from "../../../app/ledger/mandates.ts";
-import { nextOutboxAt, post, touchStatus, type NewMessage } from "../../../app/ledger/outbox.ts";
+import {
+  changeMessage,
+  markUnsure,
+  nextOutboxAt,
+  post,
+  repost,
+  takeMessages,
+  touchStatus,
+  type NewMessage,
+} from "../../../app/ledger/outbox.ts";
 import { deliverMessages } from "../../../app/outbox/deliver.ts";
 import { probeMessages } from "../../../app/outbox/probe.ts";
 import { redrawOwn } from "../../../app/outbox/redraw.ts";
+import { postWhole } from "../../../app/outbox/whole.ts";
 import { dayMs, hourMs, minuteMs, secondMs } from "../../../policies/durations.ts";
 import { openIntake, textEvent, type Intake } from "../../fakes/intake.ts";
 import { conversation, repository, write } from "../../fakes/network-forge.ts";
@@ -184,6 +199,145 @@ describe("unsure outcomes", () => {
   });
 });
 
+describe("how long a message is tried", () => {
+  async function failing(intake: Intake, key: string): Promise<void> {
+    intake.world.down.add("createComment");
+    intake.world.down.add("editComment");
+    await say(intake, message(key));
+  }
+
+  test("three days at least, then it is dead and shown", async () => {
+    const intake = await begin();
+    await failing(intake, "never");
+    await pass(intake, 3 * dayMs, 10 * minuteMs);
+    expect(await stateOf(intake, "never")).toBe("pending");
+    await pass(intake, dayMs, 10 * minuteMs);
+    expect(await stateOf(intake, "never")).toBe("dead");
+    const { undelivered } = await intake.host.ledger.read(healthOf);
+    expect(undelivered).toBe(1);
+  });
+
+  test("longer while its mandate is unfinished", async () => {
+    const intake = await begin();
+    write(intake.world, { id: "12", body: "@holdfast run build" });
+    await intake.deliver("m", [textEvent("12")]);
+    await intake.accept();
+    await pass(intake, minuteMs);
+    const [mandate] = await intake.host.ledger.read((sql) => listMandates(sql, { limit: 1 }));
+    intake.world.down.add("createComment");
+    await say(intake, message("patient", { mandateId: mandate?.id ?? "" }));
+    await pass(intake, 5 * dayMs, 20 * minuteMs);
+    expect(await stateOf(intake, "patient")).toBe("pending");
+  });
+
+  test("an old comment that is drawn anew gets three days of its own", async () => {
+    const intake = await begin();
+    await say(intake, message("old"));
+    await pass(intake, secondMs);
+    intake.clock.at += 30 * dayMs;
+    intake.world.down.add("editComment");
+    const earlier = { conversationId: here, prefix: "old", since: 0 };
+    await intake.host.ledger.write((tx) => repost(tx, earlier, { body: "new" }));
+    await pass(intake, dayMs, 10 * minuteMs);
+    expect(await stateOf(intake, "old")).toBe("pending");
+    intake.world.down.clear();
+    await pass(intake, hourMs, minuteMs);
+    expect(bodies(intake)).toEqual(["new"]);
+  });
+
+  test("a forge that does not say what arrived is asked less and less, and once for all", async () => {
+    const intake = await begin();
+    intake.world.writeLimits = { ...github, perSecond: 100 };
+    await sayApart(intake, 5, "tell");
+    intake.world.fates.push(...Array.from({ length: 5 }, () => "unsure-after" as const));
+    intake.world.down.add("listOwnComments");
+    intake.world.calls.length = 0;
+    await pass(intake, hourMs, 10 * secondMs);
+    const looks = intake.world.calls.filter((name) => name === "listOwnComments");
+    expect(looks.length).toBeLessThan(20);
+    intake.world.down.clear();
+    await pass(intake, hourMs, minuteMs);
+    expect(intake.world.ours).toHaveLength(5);
+    expect(await stateOf(intake, "tell 2")).toBe("sent");
+  });
+});
+
+test("a sender who comes back late changes nothing that somebody else took meanwhile", async () => {
+  const { host, clock } = await begin();
+  await host.ledger.write((tx) => post(tx, message("contended")));
+  const options = { leaseMs: 30 * secondMs, limitsOf: () => null };
+  const [late] = await host.ledger.write((tx) => takeMessages(tx, options));
+  if (late === undefined) throw new Error("nothing was taken");
+  const old = { id: late.id, state: "sending", intentAt: late.intentAt } as const;
+  clock.at += minuteMs;
+  await host.ledger.write(async (tx) => {
+    await markUnsure(tx, 0);
+    await changeMessage(tx, { ...old, state: "unsure" }, { state: "pending" });
+    const [now] = await takeMessages(tx, options);
+    expect(now?.intentAt).toBe(clock.at);
+    expect(await changeMessage(tx, old, { state: "dead" })).toBe(false);
+  });
+});
+
+test("an account whose forge hangs does not hold up another", async () => {
+  const intake = await begin();
+  const { ledger } = intake.host;
+  const [source, defaultBranch, name] = ["https://forge.example/w.git", "main", "org/wall"];
+  const wall = { id: "github-8", connection: "github", forgeId: "8", account: "56" };
+  await ledger.write((tx) => saveRepository(tx, { ...wall, name, source, defaultBranch }));
+  const there = await ledger.write((tx) =>
+    ensureConversation(tx, { id: "github-8" }, { number: 2, kind: "issue" }),
+  );
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { forge } = intake.world;
+  const hanging: typeof forge = Object.assign(Object.create(forge) as typeof forge, {
+    createComment: async (...given: Parameters<typeof forge.createComment>) => {
+      if (given[0].forgeId === "7") await promise;
+      else resolve();
+      return forge.createComment(...given);
+    },
+  });
+  const host = { ...intake.host, forges: new Map([["github", hanging]]) };
+  await say(intake, message("hangs"), message("flows", { conversationId: there.id }));
+  expect(await deliverMessages(host)).toBe(2);
+  expect(bodies(intake).toSorted()).toEqual(["flows", "hangs"]);
+});
+
+describe("long texts", () => {
+  const lines = Array.from({ length: 3_000 }, (_, line) => `Line ${line} says ${"so ".repeat(15)}`);
+
+  test("that must be read whole follow in numbered comments, in order and complete", async () => {
+    const intake = await begin();
+    const about = {
+      key: "result m-1",
+      conversationId: here,
+      mandateId: null,
+      kind: "tell",
+    } as const;
+    for (const _ of ["decided", "decided again"]) {
+      await intake.host.ledger.write((tx) => postWhole(tx, { ...about, body: lines.join("\n") }));
+    }
+    await pass(intake, minuteMs);
+    const count = intake.world.ours.length;
+    expect(count).toBeGreaterThan(2);
+    expect(bodies(intake)).toEqual(
+      Array.from({ length: count }, (_, index) => `*(${index + 1} of ${count})*`),
+    );
+    const told = intake.world.ours.flatMap(({ body }) => body.split("\n"));
+    expect(told.filter((line) => line.startsWith("Line "))).toHaveLength(lines.length);
+    expect(intake.world.ours.every(({ body }) => body.length <= 65_536)).toBe(true);
+  });
+
+  test("that are answers are shortened, and say so", async () => {
+    const intake = await begin();
+    await say(intake, message("long", { payload: { body: lines.join("\n") } }));
+    await pass(intake, secondMs);
+    const body = intake.world.ours[0]?.body ?? "";
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body).toContain("*Shortened: the record has all of it.*");
+  });
+});
+
 describe("a place that takes no comment any more", () => {
   async function planted(intake: Intake): Promise<string> {
     write(intake.world, { id: "12", body: "@holdfast run build" });
@@ -203,6 +357,12 @@ describe("a place that takes no comment any more", () => {
     expect(mandate).toMatchObject({ id, status: "blocked", reason: "conversation-gone" });
     const { goneAt } = await intake.host.ledger.read((sql) => conversationOf(sql, here));
     expect(goneAt).not.toBeNull();
+    const { undelivered } = await intake.host.ledger.read(healthOf);
+    // The notice that waits for its day is counted beside what was given up.
+    const states = await intake.host.ledger.read((sql) =>
+      sql.all<{ state: string }>("SELECT state FROM outbox"),
+    );
+    expect(undelivered).toBe(states.filter(({ state }) => state === "dead").length + 1);
     intake.world.fates.length = 0;
     await pass(intake, hourMs, minuteMs);
     expect(bodies(intake).filter((body) => body.includes("blocked"))).toEqual([]);
@@ -263,6 +423,75 @@ describe("comments that somebody else changed", () => {
     expect(bodies(intake)).toEqual(["", "ours"]);
   });
 });
+
+describe("comments that are found missing when they are to be edited", () => {
+  async function missing(): Promise<Intake> {
+    const intake = await begin();
+    await say(intake, message("answer"));
+    await pass(intake, minuteMs);
+    intake.world.ours.length = 0;
+    return intake;
+  }
+
+  function drawAnew({ host }: Intake, body: string): Promise<boolean> {
+    const earlier = { conversationId: here, prefix: "answer", since: 0 };
+    return host.ledger.write((tx) => repost(tx, earlier, { body }));
+  }
+
+  test("are written anew, and not doubled when that is unsure (I5)", async () => {
+    const intake = await missing();
+    await drawAnew(intake, "anew");
+    intake.world.fates.push("fine", "unsure-after");
+    await pass(intake, 2 * minuteMs);
+    expect(bodies(intake)).toEqual(["anew"]);
+    expect(await stateOf(intake, "answer")).toBe("sent");
+  });
+
+  test("are left alone the second time", async () => {
+    const intake = await missing();
+    await drawAnew(intake, "anew");
+    await pass(intake, minuteMs);
+    intake.world.ours.length = 0;
+    await drawAnew(intake, "once more");
+    await pass(intake, minuteMs);
+    expect(bodies(intake)).toEqual([]);
+    expect(await stateOf(intake, "answer")).toBe("sent");
+  });
+
+  test("an unsure comment that changed meanwhile is adopted and then edited", async () => {
+    const intake = await begin();
+    intake.world.fates.push("unsure-after");
+    await say(intake, message("answer"));
+    await pass(intake, secondMs);
+    await drawAnew(intake, "by now");
+    await pass(intake, minuteMs);
+    expect(bodies(intake)).toEqual(["by now"]);
+  });
+});
+
+test("a status in which nothing visible changed costs no write of the budget", async () => {
+  const intake = await begin();
+  intake.clock.at += hourMs;
+  write(intake.world, { id: "12", body: "@holdfast run build" });
+  await intake.deliver("m", [textEvent("12")]);
+  await intake.accept();
+  const [mandate] = await intake.host.ledger.read((sql) => listMandates(sql, { limit: 1 }));
+  if (mandate === undefined) throw new Error("there is no mandate");
+  await pass(intake, minuteMs);
+  intake.world.calls.length = 0;
+  const before = await written(intake);
+  await intake.host.ledger.write((tx) => touchStatus(tx, mandate, 0));
+  await pass(intake, minuteMs);
+  expect(intake.world.calls).not.toContain("editComment");
+  expect(await written(intake)).toBe(before);
+});
+
+async function written({ host }: Intake): Promise<number | undefined> {
+  const row = await host.ledger.read((sql) =>
+    sql.first<{ count: number }>("SELECT COUNT(*) AS count FROM forge_write"),
+  );
+  return row?.count;
+}
 
 test("a burst of changes is at most one edit of the status comment in twenty seconds", async () => {
   const intake = await begin();

@@ -92,6 +92,15 @@ describe("right and place", () => {
     },
   );
 
+  test("a place that closed while something ran in it begins nothing more (1.7)", async () => {
+    const intake = await claimed();
+    await intake.host.ledger.write((tx) =>
+      changeConversation(tx, intake.claim.conversationId, { goneAt: tx.now }),
+    );
+    expect(await stands(intake, intake.claim)).toBe(false);
+    expect(await mandate(intake)).toMatchObject({ status: "blocked", reason: "conversation-gone" });
+  });
+
   test("a place that is missing three times in ten minutes is gone, and the mandate stopped", async () => {
     const intake = await claimed();
     intake.world.conversations.delete(1);
