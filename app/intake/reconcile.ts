@@ -2,7 +2,7 @@
 // up by a cursor. What is found goes through the same intake as everything else, and once (I4).
 
 import { mayHoldCommand } from "../../policies/commands/comment.ts";
-import { hourMs, minuteMs } from "../../policies/durations.ts";
+import { hourMs, minuteMs, secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Forge, ForgeText } from "../forge/forge.ts";
 import type { Host } from "../host.ts";
@@ -130,7 +130,8 @@ async function findTextsIn(host: Host, forge: Forge, row: RepositoryRow): Promis
 /** False when its delivery came before. An older text that changed is an edit, which runs nothing (1.4). */
 async function tell(tx: Tx, text: ForgeText, since: number): Promise<boolean> {
   const { ref, number, createdAt, changedAt } = text;
-  const kind = createdAt >= since ? "text" : "edited";
+  // Forges tell times in whole seconds.
+  const kind = createdAt >= Math.floor(since / secondMs) * secondMs ? "text" : "edited";
   const guid = `look ${ref.forgeId} ${ref.kind} ${ref.id}${kind === "edited" ? ` ${changedAt}` : ""}`;
   return addDelivery(tx, {
     connection: ref.connection,
