@@ -145,7 +145,8 @@ const cases: readonly Case[] = [
     says: [
       failed,
       "the file secrets.json in the home folder cannot be read as such",
-      "remove it to have new secrets made; pages then need the new address",
+      "remove secrets.json to have new ones made (pages then need the new address); " +
+        "put github.json back from a backup, or run `holdfast setup github --force`",
     ],
   },
   {
