@@ -8,6 +8,7 @@ import { holdfast, type Called } from "./holdfast.ts";
 
 const commands = [
   ["local"],
+  ["start"],
   ["comment"],
   ["status"],
   ["log"],
