@@ -30,7 +30,8 @@ export async function readDeliveries(host: Host): Promise<number> {
   if (raws.length === 0) return 0;
   const read = await Promise.all(raws.map((raw) => readOne(host, raw)));
   await commit(host, async (tx) => {
-    for (const name of new Set(raws.map(({ connection }) => connection))) {
+    const fresh = raws.filter(({ attempts }) => attempts === 0);
+    for (const name of new Set(fresh.map(({ connection }) => connection))) {
       await changeConnection(tx, name, { lastDeliveryAt: tx.now });
     }
     for (const one of read) {

@@ -144,7 +144,7 @@ const cases: readonly Case[] = [
     exitCode: 1,
     says: [
       failed,
-      "the file secrets.json in the home folder cannot be read as such",
+      "a file of secrets in the home folder (secrets.json or github.json) cannot be read as such",
       "remove secrets.json to have new ones made (pages then need the new address); " +
         "put github.json back from a backup, or run `holdfast setup github --force`",
     ],

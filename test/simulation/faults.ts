@@ -1,7 +1,7 @@
 // What goes wrong in a simulated world (spec 8.4), chosen by one seed: crashes at named points, a ledger that cannot be
 // written, a forge that fails before or after it applied. Never uses a clock or randomness of its own.
 
-import type { Forge } from "../../app/forge/forge.ts";
+import { LimitedFailure, type Forge } from "../../app/forge/forge.ts";
 import type { Ledger, SqlValue, Tx } from "../../app/ledger/ledger.ts";
 import { secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
@@ -132,9 +132,9 @@ export class Faults {
     return this.isOn && this.#dice.chance(this.ledgerRate);
   }
 
-  forgeOutcome(): "fine" | "unavailable" | "lost" | "unsure" | "slow" {
+  forgeOutcome(): "fine" | "unavailable" | "limited" | "lost" | "unsure" | "slow" {
     if (!this.isOn || !this.#dice.chance(this.forgeRate)) return "fine";
-    return this.#dice.pick(["unavailable", "lost", "unsure", "unsure", "slow"]);
+    return this.#dice.pick(["unavailable", "limited", "lost", "unsure", "unsure", "slow"]);
   }
 
   refuses(): boolean {
@@ -215,6 +215,7 @@ export async function callOutside<T>(
   if (faults.crashesAt(`${name} before`)) return process.die();
   const outcome = faults.forgeOutcome();
   if (outcome === "unavailable") throw failure("unavailable");
+  if (outcome === "limited") throw limited(process);
   if (outcome === "lost") throw failure("unsure");
   if (outcome === "slow") {
     process.world.excuse();
@@ -239,7 +240,13 @@ export async function askOutside<T>(
   if (faults.crashesAt(name)) return process.die();
   const outcome = faults.forgeOutcome();
   if (outcome === "unavailable" || outcome === "lost") throw failure("unavailable");
+  if (outcome === "limited") throw limited(process);
   return ask();
+}
+
+/** A limit is over before anybody would call what it holds up late. */
+function limited({ world }: Process): LimitedFailure {
+  return new LimitedFailure(world.now + 5 * secondMs, { message: "forge: limited" });
 }
 
 function failure(code: "unavailable" | "unsure" | "refused"): Failure {
