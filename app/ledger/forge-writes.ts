@@ -74,8 +74,8 @@ export async function bookWrite(tx: Tx, account: string): Promise<void> {
 /** Gives back what was booked at `at` and then not written. */
 export async function returnWrite(tx: Tx, account: string, at: number): Promise<void> {
   await tx.run(
-    `DELETE FROM forge_write WHERE rowid =
-       (SELECT rowid FROM forge_write WHERE account = ? AND at = ? LIMIT 1)`,
+    `DELETE FROM forge_write WHERE id =
+       (SELECT MIN(id) FROM forge_write WHERE account = ? AND at = ?)`,
     account,
     at,
   );

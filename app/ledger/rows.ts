@@ -5,8 +5,10 @@ import type { SqlValue, Tx } from "./ledger.ts";
 
 /** Fields stored as JSON text. A field is JSON in every table or in none. */
 const jsonFields: ReadonlySet<string> = new Set([
+  "answer",
   "binding",
   "ceilings",
+  "check",
   "checklist",
   "counters",
   "end",

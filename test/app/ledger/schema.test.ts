@@ -49,6 +49,9 @@ const aNudge = `INSERT INTO nudge (delivery_id, mandate_id, event, facts_json, a
   SELECT 1, id, 'push', '{}', 1 FROM mandate`;
 const aLimit = `INSERT INTO forge_limit VALUES ('55', 1)`;
 const aConnection = `INSERT INTO connection (name) VALUES ('github')`;
+const aPoll = `INSERT INTO poll (connection, subject, asked_at) VALUES ('github', 's', 1)`;
+const aDuty = `INSERT INTO duty VALUES ('sweep', 'one', 1)`;
+const aProcess = `INSERT INTO process VALUES ('one', 'server', '1', 1, 1, 1)`;
 const aHold = `INSERT INTO hold VALUES ('installation', '', 'paused', 'ada', 1)`;
 const aGrant = `INSERT INTO recovery_grant SELECT id, 1, 'ada', 1, 2, NULL FROM mandate`;
 const aReaction = `INSERT INTO local_reaction VALUES ('r-1', 'issue:1', 'eyes', '1', 1)`;
@@ -72,6 +75,9 @@ const filling: readonly string[] = [
   aNudge,
   aLimit,
   aConnection,
+  aPoll,
+  aDuty,
+  aProcess,
 ];
 
 /** What the schema says, and what it therefore refuses. */
@@ -159,6 +165,10 @@ const constraints: readonly (readonly [string, string, string?])[] = [
   ["UNIQUE (delivery_id, mandate_id)", aNudge],
   ["CREATE TABLE forge_limit (account TEXT PRIMARY KEY", aLimit],
   ["CREATE TABLE connection ( name TEXT PRIMARY KEY", aConnection],
+  ["PRIMARY KEY (connection, subject)", aPoll],
+  ["CREATE TABLE duty ( name TEXT PRIMARY KEY", aDuty],
+  ["CREATE TABLE process ( id TEXT PRIMARY KEY", aProcess],
+  ["CHECK (kind IN ('server', 'worker'))", "UPDATE process SET kind = 'launcher'"],
   ["identity TEXT PRIMARY KEY", aCommand],
   [
     "key TEXT NOT NULL UNIQUE",
