@@ -1,6 +1,7 @@
 // What the tests need from the machine beyond npm (spec 8.4, 8.6): one table, asked by the test
 // that needs it and by scripts/system.mjs, which brings what it can. Never lets CI skip.
 import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
 import type { TestContext } from "vitest";
 
 export interface Need {
@@ -44,7 +45,28 @@ export const needs = {
     isRequired: false,
     find: () => (answer("strace") === "" ? null : "strace"),
   },
+  postgres: {
+    name: "PostgreSQL >= 13",
+    packageName: "postgresql",
+    usedFor: "the ledger of many machines",
+    isRequired: false,
+    find: () => postgresPrograms(),
+  },
+  redis: {
+    name: "Redis",
+    packageName: "redis-server",
+    usedFor: "the driver that wakes other processes",
+    isRequired: false,
+    find: () => (answer("redis-server") === "" ? null : "redis-server"),
+  },
 } as const satisfies Record<string, Need>;
+
+/** The folder with `initdb` and `postgres`; Debian keeps it out of PATH. */
+function postgresPrograms(): string | null {
+  const folders = globSync("/usr/lib/postgresql/*/bin").toSorted();
+  const newest = folders.findLast((folder) => answer(`${folder}/postgres`) !== "");
+  return newest ?? (answer("postgres") === "" ? null : "");
+}
 
 /** What to call a need by. Where it is missing CI fails here; a newcomer's test says how to get it. */
 export function need(context: TestContext, key: keyof typeof needs): string {

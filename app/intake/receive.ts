@@ -85,7 +85,7 @@ export function receiveWebhooks(
     const { connection } = webhooks;
     const delivery = { connection, guid, event, body: raw.toString("utf8") };
     try {
-      return (await ledger.write((tx) => storeDelivery(tx, delivery))) ? "stored" : "duplicate";
+      return (await ledger.append((tx) => storeDelivery(tx, delivery))) ? "stored" : "duplicate";
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== "persistence-unavailable") throw error;
       return "ledger-unwritable";

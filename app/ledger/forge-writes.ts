@@ -85,7 +85,7 @@ export async function returnWrite(tx: Tx, account: string, at: number): Promise<
 export async function holdWrites(tx: Tx, account: string, until: number): Promise<void> {
   await tx.run(
     `INSERT INTO forge_limit (account, until) VALUES (?, ?)
-     ON CONFLICT (account) DO UPDATE SET until = MAX(until, excluded.until)`,
+     ON CONFLICT (account) DO UPDATE SET until = GREATEST(forge_limit.until, excluded.until)`,
     account,
     until,
   );

@@ -259,7 +259,7 @@ export async function nextInboxAt(sql: Sql, now: number): Promise<number | null>
   const row = await sql.first<{ at: number | null }>(
     `SELECT MIN(at) AS at FROM (
        SELECT MIN(available_at) AS at FROM inbox WHERE state = 'queued' AND available_at > ?
-       UNION ALL SELECT MIN(lease_until) FROM inbox WHERE state = 'claimed' AND lease_until > ?)`,
+       UNION ALL SELECT MIN(lease_until) FROM inbox WHERE state = 'claimed' AND lease_until > ?) AS times`,
     now,
     now,
   );

@@ -84,7 +84,7 @@ const checks: readonly Check[] = [
     isLate: false,
     query: `SELECT 'conversation ' || c.id AS subject FROM conversation c
       LEFT JOIN inbox i ON i.conversation_id = c.id AND i.state = 'claimed'
-      WHERE c.running_entry_id IS NOT i.id`,
+      WHERE c.running_entry_id IS DISTINCT FROM i.id`,
   },
   {
     invariant: "I3",

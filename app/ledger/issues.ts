@@ -2,7 +2,7 @@
 // Decides nothing: who may write, and what a write causes, is said in forge/local*.ts.
 
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, insertOnce, update } from "./rows.ts";
+import { insert, insertNumbered, insertOnce, update } from "./rows.ts";
 
 /** One conversation of the local forge. */
 export interface Place {
@@ -99,15 +99,15 @@ export function findOpenPull(
 }
 
 /** Which issue a delivery was about: null when its body is dropped (6.2), none if it never came. */
-export function issueOfDelivery(
+export async function issueOfDelivery(
   sql: Sql,
   guid: string,
 ): Promise<{ number: number | null } | undefined> {
-  return sql.first<{ number: number | null }>(
-    `SELECT json_extract(payload_json, '$.number') AS number FROM delivery
-     WHERE connection = 'local' AND guid = ?`,
+  const row = await sql.first<{ payload: { number?: number } | null }>(
+    "SELECT payload_json FROM delivery WHERE connection = 'local' AND guid = ?",
     guid,
   );
+  return row === undefined ? undefined : { number: row.payload?.number ?? null };
 }
 
 export async function changeIssue(
@@ -119,12 +119,12 @@ export async function changeIssue(
 }
 
 /** The conversation must exist. The request key, where there is one, must be new. */
-export async function addComment(
+export function addComment(
   tx: Tx,
   { repositoryId, number, ...comment }: Place & Pick<CommentRow, "body" | "requestKey">,
   author: Writer,
 ): Promise<number> {
-  await insert(tx, "local_comment", {
+  return insertNumbered(tx, "local_comment", {
     repositoryId,
     number,
     ...comment,
@@ -132,9 +132,6 @@ export async function addComment(
     authorName: author.name,
     createdAt: tx.now,
   });
-  const row = await tx.first<{ id: number }>("SELECT last_insert_rowid() AS id");
-  if (row === undefined) throw new Error("a comment that was just stored has no id");
-  return row.id;
 }
 
 /** A comment by the id that its text is known by; ids that were never given find nothing. */
@@ -164,7 +161,7 @@ export async function changeComment(tx: Tx, id: number, body: string): Promise<v
 export function latestComments(sql: Sql, place: Place, limit: number): Promise<CommentRow[]> {
   return sql.all<CommentRow>(
     `SELECT * FROM (SELECT * FROM local_comment WHERE repository_id = ? AND number = ?
-     ORDER BY id DESC LIMIT ?) ORDER BY id`,
+     ORDER BY id DESC LIMIT ?) AS latest ORDER BY id`,
     place.repositoryId,
     place.number,
     limit,
@@ -208,7 +205,7 @@ export function reactionsIn(sql: Sql, place: Place): Promise<ReactionRow[]> {
     `SELECT target, content, user_id FROM local_reaction WHERE repository_id = ?1
      AND (target = 'issue:' || CAST(?2 AS INTEGER) OR target IN
        (SELECT 'comment:' || id FROM local_comment WHERE repository_id = ?1 AND number = ?2))
-     ORDER BY at, rowid`,
+     ORDER BY at, target, content, user_id`,
     place.repositoryId,
     place.number,
   );

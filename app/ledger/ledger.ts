@@ -27,6 +27,11 @@ export interface Ledger {
    * written (disk full, read-only): then nothing of it happened, or, after a crash, all of it: repeat with the same key.
    */
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * As `write`, for a change that looks at nothing else: a row added once, or one compared and set. It may be committed
+   * beside the transactions of others and waits for none of them, so a crowd of writers delays no webhook and no lease.
+   */
+  append<T>(change: (tx: Tx) => Promise<T>): Promise<T>;
   read<T>(question: (sql: Sql) => Promise<T>): Promise<T>;
   /** The clock that due times and leases are judged by, epoch ms. */
   now(): number;

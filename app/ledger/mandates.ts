@@ -265,7 +265,7 @@ export async function lookFacts(sql: Sql, id: string): Promise<LookFacts | undef
 /** Looks again later: its mover is there, but something in the conversation stands before it. */
 export async function deferLook(tx: Tx, id: string, at: number): Promise<void> {
   await tx.run(
-    `UPDATE mandate SET look_at = CASE WHEN deadline_at > ? THEN MIN(?, deadline_at) ELSE ? END
+    `UPDATE mandate SET look_at = CASE WHEN deadline_at > ? THEN LEAST(?, deadline_at) ELSE ? END
      WHERE id = ?`,
     tx.now,
     at,

@@ -71,7 +71,7 @@ export async function repost(
   payload: object,
 ): Promise<boolean> {
   const count = await tx.run(
-    `UPDATE outbox SET payload_json = ?, revision = revision + 1, next_at = MAX(next_at, ?),
+    `UPDATE outbox SET payload_json = ?, revision = revision + 1, next_at = GREATEST(next_at, ?),
        state = CASE state WHEN 'sent' THEN 'pending' ELSE state END
      WHERE id = (SELECT MAX(id) FROM outbox WHERE substr(key, 1, ?) = ? AND created_at >= ?
        AND conversation_id = ? AND state <> 'dead')`,
@@ -113,7 +113,7 @@ export async function touchStatus(
   if (isNew) return;
   await tx.run(
     `UPDATE outbox SET revision = revision + 1,
-       next_at = CASE state WHEN 'sent' THEN MAX(?, COALESCE(sent_at, 0) + ?) ELSE next_at END,
+       next_at = CASE state WHEN 'sent' THEN GREATEST(?, COALESCE(sent_at, 0) + ?) ELSE next_at END,
        state = CASE state WHEN 'sent' THEN 'pending' ELSE state END
      WHERE key = ?`,
     tx.now,
@@ -195,7 +195,7 @@ async function hasRoom(tx: Tx, row: DueMessage, limits: WriteLimits): Promise<bo
     `UPDATE outbox SET next_at = ? WHERE state = 'pending' AND next_at <= ?
        AND (kind <> 'status' OR forge_id IS NULL) = ? AND conversation_id IN
          (SELECT c.id FROM conversation c JOIN repository r ON r.id = c.repository_id
-          WHERE r.connection = ? AND r.account IS ?)`,
+          WHERE r.connection = ? AND r.account IS NOT DISTINCT FROM ?)`,
     budget.nextAt,
     tx.now,
     isUrgent(row) ? 1 : 0,
@@ -238,7 +238,7 @@ export async function redraw(
  */
 export async function tryAgainNow(tx: Tx, conversationId: string): Promise<void> {
   await tx.run(
-    "UPDATE outbox SET next_at = MIN(next_at, ?) WHERE conversation_id = ? AND state = 'pending'",
+    "UPDATE outbox SET next_at = LEAST(next_at, ?) WHERE conversation_id = ? AND state = 'pending'",
     tx.now,
     conversationId,
   );
@@ -316,7 +316,7 @@ export function messagesOf(sql: Sql, mandateId: string): Promise<MessageRow[]> {
 export function markUnsure(tx: Tx, probeAfterMs: number): Promise<number> {
   return tx.run(
     `UPDATE outbox SET state = 'unsure', lease_until = NULL, probes = 0,
-       next_at = MAX(?, intent_at + ?) WHERE state = 'sending' AND lease_until < ?`,
+       next_at = GREATEST(?, intent_at + ?) WHERE state = 'sending' AND lease_until < ?`,
     tx.now,
     probeAfterMs,
     tx.now,

@@ -80,6 +80,14 @@ export async function insert(tx: Tx, table: string, row: object): Promise<void> 
   await tx.run(text, ...values);
 }
 
+/** Inserts one row and gives the id that the database counted for it. */
+export async function insertNumbered(tx: Tx, table: string, row: object): Promise<number> {
+  const { text, values } = insertion(table, row);
+  const inserted = await tx.first<{ id: number }>(`${text} RETURNING id`, ...values);
+  if (inserted === undefined) throw new Error(`a row of ${table} that was just stored has no id`);
+  return inserted.id;
+}
+
 /** Inserts a row unless one with its unique key is there already; true when it is new. */
 export async function insertOnce(tx: Tx, table: string, row: object): Promise<boolean> {
   const { text, values } = insertion(table, row);

@@ -61,7 +61,7 @@ export async function claimWait(tx: Tx, id: number): Promise<boolean> {
 /** Brings an armed wait's due time forward, by default to now; false when there is none. */
 export async function bringForward(tx: Tx, mandateId: string, at = tx.now): Promise<boolean> {
   const count = await tx.run(
-    "UPDATE wait SET due_at = MIN(due_at, ?) WHERE mandate_id = ? AND state = 'armed'",
+    "UPDATE wait SET due_at = LEAST(due_at, ?) WHERE mandate_id = ? AND state = 'armed'",
     at,
     mandateId,
   );

@@ -53,7 +53,7 @@ function isMainAlive(): boolean {
 /** False when the lease was not renewed, whether it is lost or the ledger cannot be written now. */
 async function renew(lease: Held): Promise<boolean> {
   try {
-    const isOurs = await ledger.write((tx) => renewLease(tx, lease, timing.leaseMs));
+    const isOurs = await ledger.append((tx) => renewLease(tx, lease, timing.leaseMs));
     if (!isOurs) await lose(lease);
     return isOurs;
   } catch {

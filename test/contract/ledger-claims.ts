@@ -270,7 +270,7 @@ function describeStaleProcess(begin: Begin): void {
     const { ledger, clock } = harness;
     const { id } = await ledger.write((tx) => plant(tx));
     const stale = await claimOnly(ledger);
-    const other = sharedOf(harness).openAgain();
+    const other = await sharedOf(harness).openAgain();
     clock.at += leaseMs;
     await takeAway(other, clock.at);
     await other.write((tx) => changeMandate(tx, id, { status: "queued" }));

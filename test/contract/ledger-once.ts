@@ -415,9 +415,9 @@ function describeMandates(begin: Begin): void {
       return ledger.write((tx) => addEvidence(tx, { mandateId: id, turnId: 1, known }, found));
     }
     await add(0, seen.slice(0, -1));
-    await expect(add(historyLimit - 1, [receipt("0")])).rejects.toThrow("UNIQUE");
+    await expect(add(historyLimit - 1, [receipt("0")])).rejects.toThrow(/unique/i);
     await add(historyLimit - 1, [receipt("255")]);
-    await expect(add(historyLimit, [receipt("256")])).rejects.toThrow("CHECK");
+    await expect(add(historyLimit, [receipt("256")])).rejects.toThrow(/check/i);
     const stored = await ledger.read((sql) => evidenceOf(sql, id));
     expect(stored.map(({ hash }) => hash)).toEqual(seen.map(({ hash }) => hash));
     expect(stored.filter(({ credited }) => credited === 1)).toHaveLength(2);

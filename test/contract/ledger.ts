@@ -205,14 +205,14 @@ function describeSharing(begin: Begin): void {
     test("what was acknowledged is there when it is opened again", async () => {
       const harness = await begin();
       await harness.ledger.write((tx) => store(tx, "a"));
-      const again = sharedOf(harness).openAgain();
+      const again = await sharedOf(harness).openAgain();
       expect(await again.read(storedIn)).toEqual(["a"]);
       await again.close();
     });
 
     test("what another process committed is seen, and changes the revision", async () => {
       const harness = await begin();
-      const other = sharedOf(harness).openAgain();
+      const other = await sharedOf(harness).openAgain();
       const before = harness.ledger.revision();
       await other.write((tx) => store(tx, "a"));
       expect(harness.ledger.revision()).not.toBe(before);
@@ -222,7 +222,7 @@ function describeSharing(begin: Begin): void {
 
     test("what another process has not committed is not seen", async () => {
       const harness = await begin();
-      const other = sharedOf(harness).openAgain();
+      const other = await sharedOf(harness).openAgain();
       const writing = other.write(async (tx) => {
         await store(tx, "a");
         expect(await harness.ledger.read(storedIn)).toEqual([]);

@@ -1,13 +1,13 @@
-// A process of its own that claims that many entries of a ledger file, one by one (spec 2.1; I2).
+// A process of its own that claims that many entries of a ledger, one by one (spec 2.1; I2).
 // Says `ready`, waits for a word, and prints the entries that it was given.
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { claimEntries } from "../../app/ledger/inbox.ts";
-import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
+import { openLedger } from "../../app/ledger/store/open.ts";
 import { claimLimits, startAt } from "./ledger.ts";
 
-const [file = "", worker = "", count = ""] = process.argv.slice(2);
-const ledger = openSqlite({ file, now: () => startAt });
+const [url = "", worker = "", count = ""] = process.argv.slice(2);
+const ledger = await openLedger(url, { now: () => startAt });
 const claimed: number[] = [];
 console.log("ready");
 await once(process.stdin, "data");

@@ -175,6 +175,7 @@ export function faultyLedger(process: Process, ledger: Ledger): Ledger {
   }
   return {
     write,
+    append: write,
     read: (question) => (process.isAlive ? ledger.read(question) : process.never()),
     now: () => ledger.now(),
     revision: () => ledger.revision(),

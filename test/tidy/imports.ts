@@ -50,6 +50,7 @@ const layers: readonly Layer[] = [
 const doors: Readonly<Record<string, readonly string[]>> = {
   "node:child_process": ["runners/exec.ts"],
   "node:sqlite": ["app/ledger/"],
+  pg: ["app/ledger/postgres/"],
   "node:http": ["app/http.ts"],
   commander: ["app/cli/"],
   pino: ["app/log.ts", "app/forge/github/app.ts"],

@@ -144,7 +144,7 @@ export async function finishDelivery(tx: Tx, id: number, outcome: string): Promi
   );
   // The one that waited for it is due from now on, not since it came.
   await tx.run(
-    `UPDATE delivery SET next_at = MAX(next_at, ?) WHERE id = (SELECT MIN(e.id) FROM delivery e
+    `UPDATE delivery SET next_at = GREATEST(next_at, ?) WHERE id = (SELECT MIN(e.id) FROM delivery e
        JOIN delivery d ON d.id = ? AND d.subject = e.subject WHERE e.handled_at IS NULL)`,
     tx.now,
     id,
@@ -205,7 +205,7 @@ export interface TakenCommand {
 /** The commands that were taken from a text before, in its order. */
 export function takenCommands(sql: Sql, textIdentity: string): Promise<TakenCommand[]> {
   return sql.all<TakenCommand>(
-    "SELECT body_hash, command_hash, mandate_id FROM command WHERE text_identity = ? ORDER BY rowid",
+    "SELECT body_hash, command_hash, mandate_id FROM command WHERE text_identity = ? ORDER BY at, delivery_id, identity",
     textIdentity,
   );
 }

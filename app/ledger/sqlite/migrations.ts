@@ -1,4 +1,4 @@
-// Schema versions of the SQLite ledger (spec 7.5): each is applied once, at start, in one transaction.
+// Schema versions of the ledger (spec 7.5): each is applied once, at start, in one transaction.
 // An older program refuses a newer schema instead of guessing at it.
 
 import { readFileSync } from "node:fs";
@@ -10,21 +10,28 @@ const versions = ["schema.sql", "schema-2.sql", "schema-3.sql"] as const;
 
 export const schemaVersion = versions.length;
 
-/** Brings the schema up to `schemaVersion`; throws Failure `schema-newer` where the ledger is ahead of the program. */
+/** The files that lead on from a version. */
+export function schemaVersions(from: number): string[] {
+  return versions.slice(from).map((file) => readFileSync(new URL(file, import.meta.url), "utf8"));
+}
+
+/** Throws Failure `schema-newer` where the ledger is ahead of the program. */
+export function checkVersion(current: number): void {
+  if (current <= schemaVersion) return;
+  throw new Failure("schema-newer", "never", {
+    message: `the ledger has schema ${current}, this program knows ${schemaVersion}`,
+  });
+}
+
+/** Brings the schema up to `schemaVersion`. Throws Failure `schema-newer`. */
 export function migrate(database: DatabaseSync): void {
   // Nothing is written where nothing changes: an up-to-date ledger can be read on a full disk.
   if (versionOf(database) === schemaVersion) return;
   database.exec("BEGIN IMMEDIATE");
   try {
     const current = versionOf(database);
-    if (current > schemaVersion) {
-      throw new Failure("schema-newer", "never", {
-        message: `the ledger has schema ${current}, this program knows ${schemaVersion}`,
-      });
-    }
-    for (const file of versions.slice(current)) {
-      database.exec(readFileSync(new URL(file, import.meta.url), "utf8"));
-    }
+    checkVersion(current);
+    for (const text of schemaVersions(current)) database.exec(text);
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
   } catch (error) {
     if (database.isTransaction) database.exec("ROLLBACK");

@@ -6,27 +6,14 @@ import { setImmediate } from "node:timers/promises";
 import { Failure } from "../../../policies/failure.ts";
 import type { Ledger, Sql, SqlValue, Tx } from "../ledger.ts";
 import { rowFrom } from "../rows.ts";
+import { Groups, type Change, type Outcome } from "../store/groups.ts";
 import { migrate } from "./migrations.ts";
 
-const groupLimit = 64;
 const busyTimeoutMs = 5_000;
 /** SQLITE_BUSY, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN: the disk's fault, not the statement's. */
 const unwritable = new Set([5, 8, 10, 13, 14]);
 /** SQLITE_CORRUPT, SQLITE_NOTADB. */
 const damaged = new Set([11, 26]);
-
-interface Waiting {
-  change: (tx: Tx) => Promise<unknown>;
-  resolve: (value: unknown) => void;
-  reject: (error: unknown) => void;
-}
-
-interface Outcome {
-  waiting: Waiting;
-  value?: unknown;
-  error?: unknown;
-  ok: boolean;
-}
 
 export interface SqliteOptions {
   /** File of the database; ":memory:" for a ledger that ends with its process. */
@@ -56,6 +43,9 @@ export function openSqlite(options: SqliteOptions): SqliteLedger {
 function openDatabase(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: busyTimeoutMs });
   database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  // Written as PostgreSQL has them; nothing is asked of them that is null.
+  database.function("least", { deterministic: true }, (a, b) => (Number(a) < Number(b) ? a : b));
+  database.function("greatest", { deterministic: true }, (a, b) => (Number(a) > Number(b) ? a : b));
   return database;
 }
 
@@ -65,13 +55,16 @@ export class SqliteLedger implements Ledger {
   readonly #reader: DatabaseSync;
   readonly #options: SqliteOptions;
   readonly #statements = new Map<DatabaseSync, Map<string, StatementSync>>();
-  #queue: Waiting[] = [];
-  #draining: Promise<void> | null = null;
+  readonly #writes: Groups;
 
   constructor(database: DatabaseSync, options: SqliteOptions) {
     this.#writer = database;
     this.#options = options;
     this.#reader = options.file === ":memory:" ? database : openDatabase(options.file);
+    this.#writes = new Groups({
+      gather: () => this.#gather(),
+      commit: (group) => this.#commitGroup(group),
+    });
   }
 
   now(): number {
@@ -79,10 +72,11 @@ export class SqliteLedger implements Ledger {
   }
 
   write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ change, resolve: resolve as (value: unknown) => void, reject });
-      this.#draining ??= this.#drain();
-    });
+    return this.#writes.write(change);
+  }
+
+  append<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#writes.write(change);
   }
 
   async read<T>(question: (sql: Sql) => Promise<T>): Promise<T> {
@@ -100,18 +94,9 @@ export class SqliteLedger implements Ledger {
   }
 
   async close(): Promise<void> {
-    await this.#draining;
+    await this.#writes.idle();
     if (this.#reader !== this.#writer) this.#reader.close();
     this.#writer.close();
-  }
-
-  async #drain(): Promise<void> {
-    while (this.#queue.length > 0) {
-      await this.#gather();
-      const group = this.#queue.splice(0, groupLimit);
-      await this.#commitGroup(group);
-    }
-    this.#draining = null;
   }
 
   /** Lets callers that are there by now share the next commit: on a disk also those of other sockets, for one sync. */
@@ -119,34 +104,29 @@ export class SqliteLedger implements Ledger {
     await (this.#reader === this.#writer ? Promise.resolve() : setImmediate());
   }
 
-  async #commitGroup(group: Waiting[]): Promise<void> {
+  async #commitGroup(group: readonly Change["change"][]): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     try {
       this.#writer.exec("BEGIN IMMEDIATE");
-      for (const waiting of group) outcomes.push(await this.#runOne(waiting));
+      for (const change of group) outcomes.push(await this.#runOne(change));
       this.#writer.exec("COMMIT");
+      return outcomes;
     } catch (error) {
       if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
-      const failure = failureOf(error);
-      for (const waiting of group) waiting.reject(failure);
-      return;
-    }
-    for (const { waiting, ok, value, error } of outcomes) {
-      if (ok) waiting.resolve(value);
-      else waiting.reject(error);
+      throw failureOf(error);
     }
   }
 
-  async #runOne(waiting: Waiting): Promise<Outcome> {
+  async #runOne(change: Change["change"]): Promise<Outcome> {
     this.#writer.exec("SAVEPOINT one");
     try {
-      const value = await waiting.change(this.#tx());
+      const value = await change(this.#tx());
       this.#writer.exec("RELEASE one");
-      return { waiting, ok: true, value };
+      return { value };
     } catch (error) {
       if (isUnwritable(error)) throw error;
       this.#writer.exec("ROLLBACK TO one; RELEASE one");
-      return { waiting, ok: false, error };
+      return { error };
     }
   }
 

@@ -40,13 +40,15 @@ function openForge(ledger: Ledger, baseUrl: string | null = null) {
 
 /** The ledger as it is on a full disk, from the moment it is told so. */
 function fragile(ledger: Ledger, disk: { isFull: boolean }): Ledger {
+  const write: Ledger["write"] = (change) => {
+    const message = "the disk is full";
+    if (!disk.isFull) return ledger.write(change);
+    return Promise.reject(new Failure("persistence-unavailable", "later", { message }));
+  };
   return {
     read: (question) => ledger.read(question),
-    write: (change) => {
-      const message = "the disk is full";
-      if (!disk.isFull) return ledger.write(change);
-      return Promise.reject(new Failure("persistence-unavailable", "later", { message }));
-    },
+    write,
+    append: write,
     now: () => ledger.now(),
     revision: () => ledger.revision(),
     close: () => ledger.close(),

@@ -1,20 +1,18 @@
 // The ledger on SQLite (spec 8.2): the port's contract on a file and in memory, and what can be wrong with a file.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Ledger } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
-import type { LedgerHarness, Shared } from "../../contract/ledger-harness.ts";
+import {
+  claimInProcesses,
+  type LedgerHarness,
+  type Shared,
+} from "../../contract/ledger-harness.ts";
 import { describeLedger } from "../../contract/ledger.ts";
 import { startAt } from "../../fakes/ledger.ts";
 import { temporaryFolder } from "../../fakes/repository.ts";
-
-const claimingProcess = fileURLToPath(new URL("../../fakes/claiming-process.ts", import.meta.url));
 
 describeLedger("sqlite, in memory", {
   isShared: false,
@@ -46,28 +44,8 @@ async function limitPages(ledger: Ledger, count: number): Promise<void> {
 
 function sharedFile(file: string, clock: { at: number }): Shared {
   return {
-    openAgain: () => openSqlite({ file, now: () => clock.at }),
-    claimElsewhere: async (workers, count) => {
-      const processes = workers.map((worker) => startClaiming(file, [worker, String(count)]));
-      await Promise.all(processes.map(({ ready }) => ready));
-      return Promise.all(processes.map(({ claim }) => claim()));
-    },
-  };
-}
-
-function startClaiming(file: string, wanted: readonly string[]) {
-  const child = spawn(process.execPath, [claimingProcess, file, ...wanted], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  onTestFinished(() => void child.kill());
-  const output = text(child.stdout);
-  return {
-    ready: once(child.stdout, "data"),
-    claim: async (): Promise<number[]> => {
-      child.stdin.write("go\n");
-      const lines = (await output).trim().split("\n");
-      return JSON.parse(lines.at(-1) ?? "") as number[];
-    },
+    openAgain: async () => openSqlite({ file, now: () => clock.at }),
+    claimElsewhere: (workers, count) => claimInProcesses(`file:${file}`, workers, count),
   };
 }
 

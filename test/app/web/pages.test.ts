@@ -236,7 +236,7 @@ describe("probes", () => {
     async function fail(): Promise<never> {
       throw new Error("/secret/place is full");
     }
-    const broken = { write: fail, read: fail, close: fail };
+    const broken = { write: fail, append: fail, read: fail, close: fail };
     const ledger = { ...broken, now: () => startAt, revision: () => 1 };
     const answer = await (await openSite({ ledger })).get("/readyz");
     expect([answer.status, await answer.text()]).toEqual([503, "persistence-unavailable\n"]);
