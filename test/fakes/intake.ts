@@ -68,7 +68,7 @@ export function openIntake(change: Partial<Host> = {}): Intake {
     policyText: buildPolicy,
     deliver: (guid, events) => {
       const body = events === null ? "" : JSON.stringify(events);
-      return ledger.write((tx) => storeDelivery(tx, { connection, guid, event: "x", body }));
+      return ledger.append((tx) => storeDelivery(tx, { connection, guid, event: "x", body }));
     },
     accept: async () => {
       while ((await readDeliveries(host)) + (await acceptDeliveries(host)) > 0);

@@ -57,9 +57,9 @@ function heldBack(ledger: Ledger, until: Promise<void>): Ledger {
   return {
     ...ledger,
     now: () => Date.now(),
-    write: async (change) => {
+    append: async (change) => {
       await until;
-      return ledger.write(change);
+      return ledger.append(change);
     },
   };
 }
@@ -191,7 +191,7 @@ test("a ledger that cannot be written is said so, not hidden", async () => {
   const broken: Ledger = {
     ...server.ledger,
     now: () => Date.now(),
-    write: () => Promise.reject(full),
+    append: () => Promise.reject(full),
   };
   expect(await post(await open({ ledger: broken }))).toBe(503);
 });
