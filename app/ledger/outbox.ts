@@ -124,8 +124,12 @@ export async function touchStatus(
 
 export interface TakeOptions {
   readonly leaseMs: number;
+  /** Between two edits of one status comment (1.6). */
+  readonly statusThrottleMs: number;
   /** What a connection's accounts may write; null where nobody counts. */
   readonly limitsOf: (connection: string) => WriteLimits | null;
+  /** Accounts with messages on their way: nothing more of them is taken. */
+  readonly busy: ReadonlySet<string>;
 }
 
 /** A row on its way, and by which account its write is counted. */
@@ -133,33 +137,48 @@ export type TakenMessage = MessageRow & { readonly account: string };
 
 type DueMessage = MessageRow & { readonly connection: string; readonly reachedBy: string | null };
 
-/** Rows that are looked at in one go. */
-const lookLimit = 200;
-/** Of one account; behind a network one at a time, so that none is sent near the end of its lease. */
+/** Of one account in one go; behind a network one at a time, so that none is sent near the end of its lease. */
 const localLimit = 20;
 const networkLimit = 1;
 
-const withAccount = `SELECT o.*, r.connection, r.account AS reached_by FROM outbox o
-  JOIN conversation c ON c.id = o.conversation_id JOIN repository r ON r.id = c.repository_id`;
+/** A person waits for it: all but edits of a status comment, which come last (6.3). */
+const isWaitedFor = "(o.kind <> 'status' OR o.forge_id IS NULL)";
+const importance = "CASE WHEN o.kind = 'status' AND o.forge_id IS NULL THEN 1 ELSE o.priority END";
+const isFirstInLane = `NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
+  AND e.state IN ('pending', 'sending', 'unsure'))`;
+
+/** Due rows in their order, so many of each account that a crowd of one hides no other. */
+function dueMessages(
+  sql: Sql,
+  due: { state: "pending" | "unsure"; now: number; limit: number },
+): Promise<DueMessage[]> {
+  const order = `${importance}, o.id`;
+  return sql.all<DueMessage>(
+    `SELECT * FROM (SELECT o.*, r.connection, r.account AS reached_by, ROW_NUMBER() OVER
+         (PARTITION BY r.connection, r.account, ${isWaitedFor} ORDER BY ${order}) AS place
+       FROM outbox o JOIN conversation c ON c.id = o.conversation_id
+       JOIN repository r ON r.id = c.repository_id
+       WHERE o.state = ? AND o.next_at <= ? AND ${isFirstInLane}) o
+     WHERE place <= ? ORDER BY ${order}`,
+    due.state,
+    due.now,
+    due.limit,
+  );
+}
 
 /**
  * Takes due rows for sending, first in their lane only and no more than the budgets let out; the intent is durable before
  * anything is sent. What a budget holds back is due when there is room again.
  */
 export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenMessage[]> {
-  const rows = await tx.all<DueMessage>(
-    `${withAccount} WHERE o.state = 'pending' AND o.next_at <= ?
-       AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
-         AND e.state IN ('pending', 'sending', 'unsure'))
-     ORDER BY o.priority, o.id LIMIT ?`,
-    tx.now,
-    lookLimit,
-  );
+  await spaceStatusEdits(tx, options.statusThrottleMs);
+  const rows = await dueMessages(tx, { state: "pending", now: tx.now, limit: localLimit });
   const taken: TakenMessage[] = [];
   const counts = new Map<string, number>();
   const full = new Set<string>();
   for (const row of rows) {
     const { account } = counted(row);
+    if (options.busy.has(account)) continue;
     const limits = options.limitsOf(row.connection);
     const count = counts.get(account) ?? 0;
     const budget = `${account} ${isUrgent(row)}`;
@@ -174,11 +193,21 @@ export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenM
   return taken;
 }
 
+/** Whatever asked for an edit, and however often: one follows `throttleMs` after the other (1.6). */
+async function spaceStatusEdits(tx: Tx, throttleMs: number): Promise<void> {
+  await tx.run(
+    `UPDATE outbox SET next_at = sent_at + ? WHERE state = 'pending' AND next_at <= ?
+       AND kind = 'status' AND forge_id IS NOT NULL AND sent_revision > 1 AND sent_at > ?`,
+    throttleMs,
+    tx.now,
+    tx.now - throttleMs,
+  );
+}
+
 function counted({ connection, reachedBy, ...row }: DueMessage): TakenMessage {
   return { ...row, account: accountOf({ connection, account: reachedBy }) };
 }
 
-/** A person waits for it; all but edits of a status comment. */
 function isUrgent(row: Pick<MessageRow, "kind" | "forgeId">): boolean {
   return row.kind !== "status" || row.forgeId === null;
 }
@@ -192,8 +221,8 @@ async function hasRoom(tx: Tx, row: DueMessage, limits: WriteLimits): Promise<bo
     return true;
   }
   await tx.run(
-    `UPDATE outbox SET next_at = ? WHERE state = 'pending' AND next_at <= ?
-       AND (kind <> 'status' OR forge_id IS NULL) = ? AND conversation_id IN
+    `UPDATE outbox AS o SET next_at = ? WHERE state = 'pending' AND next_at <= ?
+       AND ${isWaitedFor} = ? AND conversation_id IN
          (SELECT c.id FROM conversation c JOIN repository r ON r.id = c.repository_id
           WHERE r.connection = ? AND r.account IS NOT DISTINCT FROM ?)`,
     budget.nextAt,
@@ -209,7 +238,7 @@ async function takeOne(tx: Tx, row: TakenMessage, leaseMs: number): Promise<Take
   const change = { intentAt: tx.now, attempts: row.attempts + 1 };
   const set = { state: "sending", leaseUntil: tx.now + leaseMs, ...change };
   await update(tx, "outbox", { set, where: { id: row.id } });
-  return { ...row, ...change };
+  return { ...row, ...change, state: "sending" };
 }
 
 /**
@@ -251,14 +280,17 @@ export async function tryAgainNow(tx: Tx, conversationId: string): Promise<void>
   );
 }
 
-/** Unsure rows whose next probe is due. */
-export async function dueProbes(sql: Sql, now: number, limit: number): Promise<TakenMessage[]> {
-  const rows = await sql.all<DueMessage>(
-    `${withAccount} WHERE o.state = 'unsure' AND o.next_at <= ? ORDER BY o.id LIMIT ?`,
-    now,
-    limit,
-  );
-  return rows.map(counted);
+/** Of one account in one go. */
+const probesLimit = 5;
+
+/** Unsure rows whose next probe is due, without those of busy accounts. */
+export async function dueProbes(
+  sql: Sql,
+  now: number,
+  busy: ReadonlySet<string>,
+): Promise<TakenMessage[]> {
+  const rows = await dueMessages(sql, { state: "unsure", now, limit: probesLimit });
+  return rows.map(counted).filter(({ account }) => !busy.has(account));
 }
 
 export type MessageChange = Partial<
@@ -325,9 +357,8 @@ export function markUnsure(tx: Tx, probeAfterMs: number): Promise<number> {
 
 export async function nextOutboxAt(sql: Sql): Promise<number | null> {
   const row = await sql.first<{ at: number | null }>(
-    `SELECT MIN(next_at) AS at FROM outbox o WHERE state IN ('pending', 'unsure')
-       AND NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
-         AND e.state IN ('pending', 'sending', 'unsure'))`,
+    `SELECT MIN(next_at) AS at FROM outbox o
+     WHERE state IN ('pending', 'unsure') AND ${isFirstInLane}`,
   );
   return row?.at ?? null;
 }

@@ -28,6 +28,7 @@ import {
 import { link, split } from "../notices/neutralise.ts";
 import { statusComment } from "../notices/status.ts";
 import { commit } from "../turn/persist.ts";
+import { sideBySide } from "./accounts.ts";
 import { closePlace, openAgain } from "./closed.ts";
 import { markerOf } from "./marker.ts";
 import { backoffMs, isGivenUp } from "./retry.ts";
@@ -41,18 +42,24 @@ interface Outgoing {
 }
 
 /** Sends what is due: the accounts side by side, of each one message after the other; returns how many were taken. */
-export async function deliverMessages(host: Host): Promise<number> {
-  const options = {
-    leaseMs: host.timing.sendLeaseMs,
-    limitsOf: (connection: string) => host.forges.get(connection)?.writeLimits ?? null,
-  };
-  const rows = await host.ledger.write((tx) => takeMessages(tx, options));
-  const groups = Map.groupBy(rows, ({ account }) => account);
-  await Promise.all([...groups.values()].map((group) => deliverInTurn(host, group)));
-  return rows.length;
+export function deliverMessages(host: Host): Promise<number> {
+  return sideBySide(host, {
+    take: (busy) => takeDue(host, busy),
+    work: (rows) => deliverInTurn(host, rows),
+  });
 }
 
-async function deliverInTurn(host: Host, rows: readonly TakenMessage[]): Promise<void> {
+export function takeDue(host: Host, busy: ReadonlySet<string>): Promise<TakenMessage[]> {
+  const options = {
+    leaseMs: host.timing.sendLeaseMs,
+    statusThrottleMs: host.timing.statusThrottleMs,
+    limitsOf: (connection: string) => host.forges.get(connection)?.writeLimits ?? null,
+    busy,
+  };
+  return host.ledger.write((tx) => takeMessages(tx, options));
+}
+
+export async function deliverInTurn(host: Host, rows: readonly TakenMessage[]): Promise<void> {
   for (const row of rows) {
     // A lease that ran out meanwhile is somebody else's to decide about.
     if ((row.intentAt ?? 0) + host.timing.sendLeaseMs <= host.ledger.now()) continue;
@@ -240,7 +247,9 @@ async function failedChange(
     }
     case "refused":
       // What a person must be told of a block is tried again every day (1.7).
-      return row.kind === "ask" && isPlaceClosed(row, sent)
+      return row.kind === "ask" &&
+        isPlaceClosed(row, sent) &&
+        !(await isGivenUp(tx, row, { now, triedMs: now - row.createdAt }))
         ? { state: "pending", leaseUntil: null, nextAt: now + dayMs }
         : { state: "dead", leaseUntil: null };
     case "unavailable": {

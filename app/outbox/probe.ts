@@ -18,11 +18,11 @@ import {
   type TakenMessage,
 } from "../ledger/outbox.ts";
 import { commit } from "../turn/persist.ts";
+import { sideBySide } from "./accounts.ts";
 import { prepare } from "./deliver.ts";
 import { markerOf } from "./marker.ts";
 import { backoffMs, isGivenUp } from "./retry.ts";
 
-const batchLimit = 20;
 const emptyLooksNeeded = 2;
 /** The forge's clock and ours may differ by this much; the marker tells which comment it is. */
 const clockSkewMs = 10 * minuteMs;
@@ -41,14 +41,14 @@ type Found =
   | { readonly found: "no-answer"; readonly isForAll: boolean; readonly until: number };
 
 /** Looks for what is due: the accounts side by side; returns how many messages were looked for. */
-export async function probeMessages(host: Host): Promise<number> {
-  const rows = await host.ledger.read((sql) => dueProbes(sql, host.ledger.now(), batchLimit));
-  const groups = Map.groupBy(rows, ({ account }) => account);
-  await Promise.all([...groups.values()].map((group) => probeInTurn(host, group)));
-  return rows.length;
+export function probeMessages(host: Host): Promise<number> {
+  return sideBySide(host, {
+    take: (busy) => host.ledger.read((sql) => dueProbes(sql, host.ledger.now(), busy)),
+    work: (rows) => probeInTurn(host, rows),
+  });
 }
 
-async function probeInTurn(host: Host, rows: readonly TakenMessage[]): Promise<void> {
+export async function probeInTurn(host: Host, rows: readonly TakenMessage[]): Promise<void> {
   let found: Found | null = null;
   for (const row of rows) {
     // A forge that does not answer is asked once, not once for each message.

@@ -164,14 +164,13 @@ async function tell(
       await finish(tx, host, { mandate, summary: notice.summary, publish: { kind: "none" } });
       return;
     case "question":
-      await ask(
-        tx,
+      await ask(tx, host, {
         mandate,
-        questionNotice(await facts(tx, host, mandate), {
+        body: questionNotice(await facts(tx, host, mandate), {
           reason: notice.reason,
           mention: host.mention,
         }),
-      );
+      });
       return;
     case "blocked":
       await tellBlock(tx, host, { mandate, what: notice.what });
@@ -185,15 +184,14 @@ async function tellBlock(
   { mandate, what }: { mandate: MandateRow; what: string },
 ): Promise<void> {
   const seen = (await lastSeen(tx, mandate.id)) ?? "";
-  await ask(
-    tx,
+  await ask(tx, host, {
     mandate,
-    blockedNotice(await facts(tx, host, mandate), {
+    body: blockedNotice(await facts(tx, host, mandate), {
       what,
       lastSeen: seen,
       mention: host.mention,
     }),
-  );
+  });
   await react(tx, mandate, "confused");
   await record(tx, "blocked", { mandateId: mandate.id, facts: { what } });
 }
@@ -203,11 +201,15 @@ function facts(tx: Tx, host: Host, mandate: MandateRow) {
 }
 
 /** A comment that a person has to see; the mandate's next look depends on it (I1). One per block or question. */
-async function ask(tx: Tx, mandate: MandateRow, body: string): Promise<void> {
+async function ask(
+  tx: Tx,
+  host: Host,
+  { mandate, body }: { mandate: MandateRow; body: string },
+): Promise<void> {
   const earlier = (await messagesOf(tx, mandate.id)).filter((message) => message.kind === "ask");
   const noticeKey = `ask ${mandate.id} ${earlier.length + 1}`;
   const { id: mandateId, conversationId } = mandate;
-  await postWhole(tx, { key: noticeKey, conversationId, mandateId, kind: "ask", body });
+  await postWhole(tx, host, { key: noticeKey, conversationId, mandateId, kind: "ask", body });
   await changeMandate(tx, mandateId, { noticeKey });
 }
 
@@ -252,7 +254,7 @@ export async function finish(
     mention: host.mention,
   });
   const { id: mandateId, conversationId } = mandate;
-  await postWhole(tx, {
+  await postWhole(tx, host, {
     key: `result ${mandateId}`,
     conversationId,
     mandateId,

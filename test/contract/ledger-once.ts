@@ -35,6 +35,7 @@ import {
   changeMessage,
   findMessage,
   markUnsure,
+  nextOutboxAt,
   post,
   takeMessages,
   touchStatus,
@@ -302,7 +303,12 @@ function describeWaits(begin: Begin): void {
 function describeOutbox(begin: Begin): void {
   const message = { key: "result m-1", conversationId: "r-1#1", mandateId: null } as const;
   const told = { ...message, kind: "tell", payload: { body: "done" } } as const;
-  const sending = { leaseMs: 30 * secondMs, limitsOf: () => null };
+  const sending = {
+    leaseMs: 30 * secondMs,
+    statusThrottleMs: 20 * secondMs,
+    limitsOf: () => null,
+    busy: new Set<string>(),
+  };
 
   describe("I5: the outbox", () => {
     test("holds one message for each key", async () => {
@@ -333,6 +339,24 @@ function describeOutbox(begin: Begin): void {
       expect(await ledger.write((tx) => changeMessage(tx, sent, { state: "dead" }))).toBe(false);
       const next = await ledger.write((tx) => takeMessages(tx, sending));
       expect(next.map(({ key }) => key)).toEqual(["result m-2"]);
+    });
+
+    test("holds back what a budget does not let out until there is room again", async () => {
+      const { ledger, clock } = await begin();
+      const { id, conversationId } = await ledger.write((tx) => plant(tx));
+      await ledger.write(async (tx) => {
+        await post(tx, told);
+        await touchStatus(tx, { id, conversationId }, 0);
+      });
+      const limits = { perSecond: 1, perMinute: 80, perHour: 500 };
+      const counted = { ...sending, limitsOf: () => limits };
+      const taken = await ledger.write((tx) => takeMessages(tx, counted));
+      expect(taken.map(({ kind }) => kind)).toEqual(["tell"]);
+      expect(await ledger.write((tx) => takeMessages(tx, counted))).toEqual([]);
+      expect(await ledger.read(nextOutboxAt)).toBe(clock.at + secondMs);
+      clock.at += secondMs;
+      const later = await ledger.write((tx) => takeMessages(tx, counted));
+      expect(later.map(({ kind }) => kind)).toEqual(["status"]);
     });
 
     test("asks before it sends again what was being sent when its sender vanished", async () => {

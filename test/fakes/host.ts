@@ -1,5 +1,6 @@
 // A host on a ledger in memory, with a clock that the test moves and neither forge nor runner: for the parts of the
 // shell that only decide and write. Holds no expectation.
+import { setImmediate } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { RunningTurns, type Host } from "../../app/host.ts";
 import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
@@ -48,7 +49,7 @@ export function openBareHost(): BareHost {
     random: Math.random,
     parse: async () => null,
     recordUrl: () => null,
-    sleep: async () => {},
+    sleep: () => setImmediate(),
   };
   return { host, clock, outside, errors };
 }

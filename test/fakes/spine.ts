@@ -4,6 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { openIssue, writeComment } from "../../app/forge/local-writing.ts";
 import { openLocalForge } from "../../app/forge/local.ts";
 import { RunningTurns, type Host } from "../../app/host.ts";
@@ -78,7 +79,7 @@ export async function openSpine(options: SpineOptions) {
       random: Math.random,
       parse: async (body) => parseComment(body, { mention: "holdfast" }),
       recordUrl: () => null,
-      sleep: () => Promise.resolve(),
+      sleep: () => setImmediate(),
     };
   }
 

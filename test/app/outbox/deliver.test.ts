@@ -265,7 +265,12 @@ describe("how long a message is tried", () => {
 test("a sender who comes back late changes nothing that somebody else took meanwhile", async () => {
   const { host, clock } = await begin();
   await host.ledger.write((tx) => post(tx, message("contended")));
-  const options = { leaseMs: 30 * secondMs, limitsOf: () => null };
+  const options = {
+    leaseMs: 30 * secondMs,
+    statusThrottleMs: 20 * secondMs,
+    limitsOf: () => null,
+    busy: new Set<string>(),
+  };
   const [late] = await host.ledger.write((tx) => takeMessages(tx, options));
   if (late === undefined) throw new Error("nothing was taken");
   const old = { id: late.id, state: "sending", intentAt: late.intentAt } as const;
@@ -315,7 +320,9 @@ describe("long texts", () => {
       kind: "tell",
     } as const;
     for (const _ of ["decided", "decided again"]) {
-      await intake.host.ledger.write((tx) => postWhole(tx, { ...about, body: lines.join("\n") }));
+      await intake.host.ledger.write((tx) =>
+        postWhole(tx, intake.host, { ...about, body: lines.join("\n") }),
+      );
     }
     await pass(intake, minuteMs);
     const count = intake.world.ours.length;
@@ -368,6 +375,20 @@ describe("a place that takes no comment any more", () => {
     expect(bodies(intake).filter((body) => body.includes("blocked"))).toEqual([]);
     await pass(intake, dayMs, hourMs);
     expect(bodies(intake).filter((body) => body.includes("is blocked"))).toHaveLength(1);
+  });
+
+  test("the notice of a mandate that was stopped is not tried for ever", async () => {
+    const intake = await begin();
+    intake.clock.at += hourMs;
+    const id = await planted(intake);
+    await pass(intake, minuteMs);
+    await intake.host.ledger.write((tx) => changeMandate(tx, id, { status: "stopped" }));
+    await say(intake, message("moot", { kind: "ask", mandateId: id }));
+    intake.world.fates.push(...Array.from({ length: 20 }, () => "closed" as const));
+    await pass(intake, 2 * dayMs, hourMs);
+    expect(await stateOf(intake, "moot")).toBe("pending");
+    await pass(intake, 2 * dayMs, hourMs);
+    expect(await stateOf(intake, "moot")).toBe("dead");
   });
 
   test("a word from there is tried at once", async () => {
@@ -506,11 +527,12 @@ test("a burst of changes is at most one edit of the status comment in twenty sec
   for (let count = 0; count < 40; count += 1) {
     await intake.host.ledger.write(async (tx) => {
       await changeMandate(tx, mandate.id, { nextStep: `step ${count}` });
-      await touchStatus(tx, mandate, 20 * secondMs);
+      // What a person did and an end ask for at once, everything else in good time.
+      await touchStatus(tx, mandate, count % 2 === 0 ? 0 : 20 * secondMs);
     });
     await pass(intake, secondMs);
   }
   const edits = intake.world.calls.filter((name) => name === "editComment");
-  expect(edits.length).toBeGreaterThanOrEqual(1);
+  expect(edits.length).toBeGreaterThanOrEqual(2);
   expect(edits.length).toBeLessThanOrEqual(3);
 });
