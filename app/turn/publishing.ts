@@ -8,7 +8,7 @@ import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts
 import type { PublishOutcome } from "../../runners/runner.ts";
 import { LimitedFailure, type Forge, type PullRequest } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
-import { accountOf, bookWrite, budgetOf } from "../ledger/forge-writes.ts";
+import { accountOf, bookWrite, budgetOf, holdWrites } from "../ledger/forge-writes.ts";
 import { record } from "../ledger/history.ts";
 import { addEntry, finishClaim, queuedEntries } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
@@ -266,6 +266,9 @@ async function afterFailure(
 ): Promise<void> {
   if (failure.code === "checkout-lost") return lose(tx, host, context);
   if (!unreachableCodes.has(failure.code)) return again(tx, host, context);
+  if (failure instanceof LimitedFailure) {
+    await holdWrites(tx, accountOf(context.repository), failure.until);
+  }
   const soonest = tx.now + host.timing.unreachableRetryMs;
   const until = failure instanceof LimitedFailure ? Math.max(failure.until, soonest) : soonest;
   await backToQueue(tx, host, { ...context, afterMs: until - tx.now });
