@@ -58,12 +58,15 @@ export async function answerAgain(
 async function mayAnswer(tx: Tx, { conversation, host, author }: Accepted): Promise<boolean> {
   // The operator reads the answer in the terminal, and floods nobody.
   if (author.id === operatorId) return true;
-  const prefix = `answer ${conversation.id} `;
-  const posted = { conversationId: conversation.id, prefix, since: tx.now - hourMs };
-  const count = await countMessages(tx, posted);
+  let count = 0;
+  for (const kind of ["answer", "refusal"]) {
+    const prefix = `${kind} ${conversation.id} `;
+    const posted = { conversationId: conversation.id, prefix, since: tx.now - hourMs };
+    count += await countMessages(tx, posted);
+  }
   if (count < answersLimit) return true;
   await post(tx, {
-    key: `${prefix}muted ${Math.floor(tx.now / hourMs)}`,
+    key: `answer ${conversation.id} muted ${Math.floor(tx.now / hourMs)}`,
     conversationId: conversation.id,
     mandateId: null,
     kind: "tell",
@@ -74,6 +77,7 @@ async function mayAnswer(tx: Tx, { conversation, host, author }: Accepted): Prom
 
 /** Who has no right gets one short answer per conversation and day, and nothing of the request is used (1.5). */
 export async function refuseOnce(tx: Tx, accepted: Accepted, body: string): Promise<void> {
+  if (!(await mayAnswer(tx, accepted))) return;
   const { conversation, author } = accepted;
   await post(tx, {
     key: `refusal ${conversation.id} ${author.id} ${Math.floor(tx.now / dayMs)}`,
