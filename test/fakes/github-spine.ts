@@ -12,6 +12,7 @@ import { receiveWebhooks } from "../../app/intake/receive.ts";
 import { reconcile } from "../../app/intake/reconcile.ts";
 import { findRepository } from "../../app/ledger/conversations.ts";
 import { listMandates, type MandateRow } from "../../app/ledger/mandates.ts";
+import { nextOutboxAt } from "../../app/ledger/outbox.ts";
 import { openSqlite } from "../../app/ledger/sqlite/sqlite.ts";
 import type { Log } from "../../app/log.ts";
 import { EmbeddedDriver } from "../../app/scheduler/embedded.ts";
@@ -19,6 +20,7 @@ import { openPump } from "../../app/scheduler/pump.ts";
 import { sweep } from "../../app/scheduler/sweep.ts";
 import { Timing } from "../../app/settings.ts";
 import { parseComment } from "../../policies/commands/comment.ts";
+import { hourMs } from "../../policies/durations.ts";
 import { openRunner } from "../../runners/runner.ts";
 import { createAccount, install } from "./github/acts/accounts.ts";
 import { allow, createRepository } from "./github/acts/repositories.ts";
@@ -203,14 +205,16 @@ async function rest(github: GitHub, host: Host): Promise<void> {
 }
 
 async function isQuiet({ ledger }: Host): Promise<boolean> {
-  const open = await ledger.read((sql) =>
-    sql.first<{ count: number }>(
+  const now = ledger.now();
+  return ledger.read(async (sql) => {
+    const open = await sql.first<{ count: number }>(
       `SELECT (SELECT COUNT(*) FROM delivery WHERE handled_at IS NULL)
          + (SELECT COUNT(*) FROM inbox WHERE state IN ('queued', 'claimed'))
-         + (SELECT COUNT(*) FROM outbox WHERE state IN ('pending', 'sending', 'unsure'))
+         + (SELECT COUNT(*) FROM outbox WHERE state = 'sending')
          + (SELECT COUNT(*) FROM mandate WHERE look_at <= ?) AS count`,
-      ledger.now(),
-    ),
-  );
-  return open?.count === 0;
+      now,
+    );
+    // What can be told tomorrow at the earliest keeps nothing awake.
+    return open?.count === 0 && ((await nextOutboxAt(sql)) ?? Infinity) > now + hourMs;
+  });
 }
