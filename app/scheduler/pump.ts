@@ -9,8 +9,7 @@ import { nextDeliveryAt } from "../ledger/incoming/deliveries.ts";
 import type { Sql } from "../ledger/ledger.ts";
 import { nextLookAt } from "../ledger/mandates.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
-import { deliverMessages } from "../outbox/deliver.ts";
-import { probeMessages } from "../outbox/probe.ts";
+import { tendMessages } from "../outbox/tend.ts";
 import { runEntry } from "../turn/turn.ts";
 import type { Driver } from "./driver.ts";
 import { lookAtDue } from "./looks.ts";
@@ -47,7 +46,7 @@ function duties(host: Host, driver: Driver, options: PumpOptions): readonly Duty
       nextAt: async (sql, now) => earliest([await nextLookAt(sql), await nextInboxAt(sql, now)]),
     },
     {
-      pass: async () => (await probeMessages(host)) + (await deliverMessages(host)),
+      pass: () => tendMessages(host),
       nextAt: nextOutboxAt,
     },
   ];
