@@ -3,16 +3,11 @@
 
 import type { ForgeEvent } from "../../policies/events.ts";
 import type { Host } from "../host.ts";
-import {
-  changeConversation,
-  changeRepository,
-  findConversation,
-  reachedThrough,
-} from "../ledger/conversations.ts";
+import { changeConversation, findConversation, reachedThrough } from "../ledger/conversations.ts";
 import { record } from "../ledger/history.ts";
 import { finishDelivery, takenCommands, type DeliveryRow } from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
-import { mandatesIn, mandatesOf, refreshLook } from "../ledger/mandates.ts";
+import { changeReach, mandatesIn, mandatesOf } from "../ledger/mandates.ts";
 import { openAgain } from "../outbox/closed.ts";
 import { redrawOwn } from "../outbox/redraw.ts";
 import { commit } from "../turn/persist.ts";
@@ -66,7 +61,7 @@ async function note(
     case "conversation":
       return noteConversation(tx, host, event);
     case "reach":
-      return changeReach(tx, host, event);
+      return takeReach(tx, host, event);
   }
 }
 
@@ -100,18 +95,17 @@ async function noteConversation(
   }
 }
 
-async function changeReach(
+async function takeReach(
   tx: Tx,
   host: Host,
   event: Extract<ForgeEvent, { kind: "reach" }>,
 ): Promise<void> {
   const { change, byName } = event;
   for (const repository of await reachedThrough(tx, event)) {
-    await changeRepository(tx, repository.id, { reach: change });
+    await changeReach(tx, repository.id, change);
     for (const mandate of await mandatesOf(tx, repository.id)) {
       await record(tx, "reach", { mandateId: mandate.id, facts: { change, by: byName } });
       if (change === "gone") await stopMandate(tx, host, { mandate, byName });
-      else await refreshLook(tx, mandate.id);
     }
   }
 }

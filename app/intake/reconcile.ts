@@ -6,7 +6,7 @@ import { hourMs, minuteMs, secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Forge, ForgeText } from "../forge/forge.ts";
 import type { Host } from "../host.ts";
-import { changeRepository, listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
+import { noteTextsRead, listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import { changeConnection, findConnection } from "../ledger/incoming/connections.ts";
 import { addDelivery, findDelivery } from "../ledger/incoming/deliveries.ts";
 import type { Tx } from "../ledger/ledger.ts";
@@ -122,7 +122,7 @@ async function findTextsIn(host: Host, forge: Forge, row: RepositoryRow): Promis
     for (const text of told) if (await tell(tx, text, since)) count += 1;
     // A cut list is read on from its end at the next look.
     const textsReadTo = isCut ? Math.max(last.changedAt, row.textsReadTo + 1) : now;
-    await changeRepository(tx, row.id, { textsReadTo });
+    await noteTextsRead(tx, row.id, textsReadTo);
     return count;
   });
 }

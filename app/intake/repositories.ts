@@ -5,12 +5,13 @@ import { minuteMs } from "../../policies/durations.ts";
 import type { RepositoryRef } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
 import {
-  changeRepository,
   findRepository,
   repositoryOf,
+  noteTextsRead,
   saveRepository,
   type RepositoryRow,
 } from "../ledger/conversations.ts";
+import { changeReach } from "../ledger/mandates.ts";
 import { commit } from "../turn/persist.ts";
 
 /** So far each look for missed texts reaches back: clocks differ, and lists lag. What is known is recognised. */
@@ -37,7 +38,8 @@ export async function knownRepository(
     await saveRepository(tx, { id, connection, forgeId, name, source, defaultBranch, account });
     // What was said before we came is nobody's command to us: the first look reaches back to now and no further.
     const textsReadTo = row?.textsReadTo ?? tx.now + textsOverlapMs;
-    await changeRepository(tx, id, { reach: "open", textsReadTo });
+    await noteTextsRead(tx, id, textsReadTo);
+    await changeReach(tx, id, "open");
     return repositoryOf(tx, id);
   });
 }

@@ -144,10 +144,7 @@ export async function reachedThrough(
   return forgeIds === null ? rows : rows.filter(({ forgeId }) => forgeIds.includes(forgeId));
 }
 
-export async function changeRepository(
-  tx: Tx,
-  id: string,
-  change: Partial<Pick<RepositoryRow, "reach" | "textsReadTo">>,
-): Promise<void> {
-  await update(tx, "repository", { set: change, where: { id } });
+/** What was said in the repository is read up to `textsReadTo`. */
+export async function noteTextsRead(tx: Tx, id: string, textsReadTo: number): Promise<void> {
+  await update(tx, "repository", { set: { textsReadTo }, where: { id } });
 }

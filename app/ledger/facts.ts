@@ -7,6 +7,7 @@ import type { MandateFacts } from "../notices/facts.ts";
 import { holdOn } from "./history.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { findAnchor, mandateOf, type Anchor, type MandateRow } from "./mandates.ts";
+import { insertOnce } from "./rows.ts";
 import { lastTurn, type ToolCallRow } from "./turns.ts";
 import { liveWait } from "./waits.ts";
 
@@ -140,6 +141,13 @@ export async function healthOf(sql: Sql): Promise<Health> {
   );
   if (health === undefined) throw new Error("a query of counts gave no row");
   return health;
+}
+
+/** What is kept under a key: the first value that anybody gave is everybody's. */
+export async function firstValue(tx: Tx, key: string, value: string): Promise<string> {
+  await insertOnce(tx, "meta", { key, value });
+  const row = await tx.first<{ value: string }>("SELECT value FROM meta WHERE key = ?", key);
+  return row?.value ?? value;
 }
 
 /** Fails where nothing can be written now; changes nothing that anybody reads. */

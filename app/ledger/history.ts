@@ -3,7 +3,7 @@
 import type { Evidence, EvidenceKind } from "../../policies/evidence/stall.ts";
 import type { ReasonCode } from "../../policies/reasons.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insert, insertOnce } from "./rows.ts";
+import { insert, insertEach, insertOnce } from "./rows.ts";
 
 export interface EventRow {
   readonly id: number;
@@ -15,19 +15,28 @@ export interface EventRow {
   readonly facts: Record<string, unknown>;
 }
 
+/** What a line of history is about. */
+export interface About {
+  readonly mandateId?: string | null;
+  readonly conversationId?: string | null;
+  readonly turnId?: number | null;
+  readonly facts?: object;
+}
+
 /** Writes one line of history; it is what timelines and `log` show. */
-export async function record(
-  tx: Tx,
-  kind: string,
-  about: {
-    mandateId?: string | null;
-    conversationId?: string | null;
-    turnId?: number | null;
-    facts?: object;
-  },
-): Promise<void> {
-  const { facts = {}, ...subject } = about;
-  await insert(tx, "event", { at: tx.now, kind, ...subject, facts });
+export async function record(tx: Tx, kind: string, about: About): Promise<void> {
+  await recordEach(tx, kind, [about]);
+}
+
+/** A line of the same kind for each; all must name the same subjects. */
+export async function recordEach(tx: Tx, kind: string, abouts: readonly About[]): Promise<void> {
+  const rows = abouts.map(({ facts = {}, ...subject }) => ({
+    at: tx.now,
+    kind,
+    ...subject,
+    facts,
+  }));
+  await insertEach(tx, "event", rows);
 }
 
 export function eventsOf(sql: Sql, mandateId: string): Promise<EventRow[]> {

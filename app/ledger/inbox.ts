@@ -5,8 +5,8 @@ import type { EntryKind } from "../../policies/mandate/mandate.ts";
 import { orderKey } from "../../policies/mandate/order.ts";
 import { listRepositories } from "./conversations.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { changeMandate, refreshLook } from "./mandates.ts";
-import { insertOnce, update } from "./rows.ts";
+import { changeMandate, isHeld, refreshLook } from "./mandates.ts";
+import { insertEach, update } from "./rows.ts";
 
 declare const claimed: unique symbol;
 
@@ -62,11 +62,18 @@ export interface NewEntry {
 
 /** Adds an entry; false when its cause has made one already. */
 export async function addEntry(tx: Tx, entry: NewEntry): Promise<boolean> {
-  const { lastRanAt, ...row } = entry;
-  const key = orderKey(entry.kind, { now: tx.now, lastRanAt });
-  const isNew = await insertOnce(tx, "inbox", { ...row, ...key, createdAt: tx.now });
+  const isNew = (await insertEntries(tx, [entry])) > 0;
   await refreshLook(tx, entry.mandateId);
   return isNew;
+}
+
+/** As `addEntry`, for entries of the same fields; the looks of their mandates are the caller's. Returns how many are new. */
+export function insertEntries(tx: Tx, entries: readonly NewEntry[]): Promise<number> {
+  const rows = entries.map(({ lastRanAt, ...entry }) => {
+    const key = orderKey(entry.kind, { now: tx.now, lastRanAt });
+    return { ...entry, ...key, createdAt: tx.now };
+  });
+  return insertEach(tx, "inbox", rows);
 }
 
 /** Drops what is queued for a mandate: all of it, or only the kinds named. */
@@ -90,19 +97,13 @@ export function queuedEntries(sql: Sql, mandateId: string): Promise<EntryRow[]> 
   );
 }
 
-const notHeld = `NOT EXISTS (SELECT 1 FROM hold h WHERE h.scope = 'installation'
-    OR (h.scope = 'conversation' AND h.subject = i.conversation_id)
-    OR (h.scope = 'mandate' AND h.subject = i.mandate_id))
-  AND NOT EXISTS (SELECT 1 FROM conversation s JOIN repository r ON r.id = s.repository_id
-    WHERE s.id = i.conversation_id AND r.reach = 'suspended')`;
-
 const runnable = `
   SELECT i.*, c.repository_id FROM inbox i
   JOIN mandate m ON m.id = i.mandate_id AND m.status = 'queued'
   JOIN conversation c ON c.id = i.conversation_id
   WHERE i.state = 'queued' AND i.available_at <= ?
     AND NOT EXISTS (SELECT 1 FROM inbox r WHERE r.conversation_id = i.conversation_id AND r.state = 'claimed')
-    AND ${notHeld}
+    AND NOT ${isHeld("i.mandate_id", "i.conversation_id")}
   ORDER BY c.last_claimed_at, c.id, i.rank, i.order_at, i.id`;
 
 export interface ClaimLimits {
@@ -267,15 +268,11 @@ export async function nextInboxAt(sql: Sql, now: number): Promise<number | null>
 }
 
 /**
- * True when a person's entry could be claimed, or any entry is being worked on, in this conversation (3.2). A word kept
- * for a blocked or paused mandate holds nobody else back: it may never be taken up.
+ * Condition: a person's entry could be claimed, or any entry is being worked on, in the conversation that this expression
+ * names (3.2). A word kept for a blocked or paused mandate holds nobody else back: it may never be taken up.
  */
-export async function isConversationBusy(sql: Sql, conversationId: string): Promise<boolean> {
-  const row = await sql.first(
-    `SELECT 1 AS one FROM inbox i JOIN mandate m ON m.id = i.mandate_id
-     WHERE i.conversation_id = ? AND i.state IN ('queued', 'claimed') AND (i.state = 'claimed'
-       OR (i.rank = 0 AND m.status = 'queued' AND ${notHeld})) LIMIT 1`,
-    conversationId,
-  );
-  return row !== undefined;
+export function isBusy(conversationId: string): string {
+  return `EXISTS (SELECT 1 FROM inbox i JOIN mandate o ON o.id = i.mandate_id
+    WHERE i.conversation_id = ${conversationId} AND i.state IN ('queued', 'claimed')
+      AND (i.state = 'claimed' OR (i.rank = 0 AND o.status = 'queued' AND NOT ${isHeld("i.mandate_id", "i.conversation_id")})))`;
 }

@@ -1,7 +1,9 @@
 // What a ledger must never hold (spec 8.3): one question per invariant, for doctor. Constraints refuse most of it
 // already; these questions also find what was left undone. Reads only.
 
+import { isBusy } from "./inbox.ts";
 import type { Sql } from "./ledger.ts";
+import { isHeld } from "./mandates.ts";
 
 export interface Broken {
   /** Number of spec 8.3. */
@@ -55,12 +57,8 @@ const checks: readonly Check[] = [
     todo: "see that no process of yours works in its checkout, then restart the scheduling process",
     isLate: true,
     query: `SELECT m.id AS subject FROM wait w JOIN mandate m ON m.id = w.mandate_id
-      WHERE w.state = 'armed' AND w.due_at < ? AND m.status = 'waiting' AND NOT EXISTS
-        (SELECT 1 FROM hold h WHERE h.scope = 'installation'
-          OR h.subject IN (m.id, m.conversation_id))
-        AND NOT EXISTS (SELECT 1 FROM inbox i JOIN mandate o ON o.id = i.mandate_id
-          WHERE i.conversation_id = m.conversation_id AND (i.state = 'claimed'
-            OR (i.state = 'queued' AND i.rank = 0 AND o.status = 'queued')))`,
+      WHERE w.state = 'armed' AND w.due_at < ? AND m.status = 'waiting'
+        AND NOT ${isHeld("m.id", "m.conversation_id")} AND NOT ${isBusy("m.conversation_id")}`,
   },
   {
     invariant: "I1",

@@ -17,6 +17,7 @@ import {
 import type { BindingWait } from "../../policies/mandate/waits.ts";
 import type { PolicyFile } from "../../policies/policy-file.ts";
 import type { ReasonCode, WayOut } from "../../policies/reasons.ts";
+import type { RepositoryRow } from "./conversations.ts";
 import type { Sql, SqlValue, Tx } from "./ledger.ts";
 import { insert, update } from "./rows.ts";
 
@@ -213,7 +214,18 @@ export async function refreshLook(tx: Tx, id: string): Promise<void> {
   await update(tx, "mandate", { set: { lookAt: lookAt(facts, tx.now) }, where: { id } });
 }
 
-interface LookRow {
+/** A pause of an installation begins or ends: its repository's mandates are held, or go on. */
+export async function changeReach(
+  tx: Tx,
+  repositoryId: string,
+  reach: RepositoryRow["reach"],
+): Promise<void> {
+  await update(tx, "repository", { set: { reach }, where: { id: repositoryId } });
+  for (const { id } of await mandatesOf(tx, repositoryId)) await refreshLook(tx, id);
+}
+
+/** What `lookColumns` give. */
+export interface LookRow {
   status: Status;
   deadlineAt: number;
   waitState: "armed" | "claimed" | null;
@@ -226,26 +238,34 @@ interface LookRow {
   holds: number;
 }
 
-const lookQuery = `
-  SELECT m.status, m.deadline_at, w.state AS wait_state, w.due_at AS wait_due_at,
+/** Condition: a hold is over the mandate that these expressions name (3.3), or its installation is suspended. */
+export function isHeld(mandateId: string, conversationId: string): string {
+  return `(EXISTS (SELECT 1 FROM hold h WHERE h.scope = 'installation'
+      OR (h.scope = 'conversation' AND h.subject = ${conversationId})
+      OR (h.scope = 'mandate' AND h.subject = ${mandateId}))
+    OR EXISTS (SELECT 1 FROM conversation s JOIN repository r ON r.id = s.repository_id
+      WHERE s.id = ${conversationId} AND r.reach = 'suspended'))`;
+}
+
+export const lookColumns = `m.status, m.deadline_at, w.state AS wait_state, w.due_at AS wait_due_at,
     w.deadline_at AS wait_deadline_at,
     (SELECT MIN(available_at) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'queued') AS entry_at,
     (SELECT COUNT(*) FROM inbox i WHERE i.mandate_id = m.id AND i.state = 'claimed') AS claims,
     (SELECT COUNT(*) FROM inbox i WHERE i.mandate_id = m.id AND i.kind = 'publish'
       AND i.state IN ('queued', 'claimed')) AS publishes,
     (SELECT o.state FROM outbox o WHERE o.key = m.notice_key) AS notice_state,
-    (SELECT COUNT(*) FROM hold h WHERE h.scope = 'installation'
-      OR (h.scope = 'conversation' AND h.subject = m.conversation_id)
-      OR (h.scope = 'mandate' AND h.subject = m.id))
-    + (SELECT COUNT(*) FROM conversation c JOIN repository r ON r.id = c.repository_id
-      WHERE c.id = m.conversation_id AND r.reach = 'suspended') AS holds
-  FROM mandate m LEFT JOIN wait w ON w.mandate_id = m.id AND w.state <> 'ended'
-  WHERE m.id = ?`;
+    CASE WHEN ${isHeld("m.id", "m.conversation_id")} THEN 1 ELSE 0 END AS holds`;
+export const lookTables =
+  "mandate m LEFT JOIN wait w ON w.mandate_id = m.id AND w.state <> 'ended'";
+const lookQuery = `SELECT ${lookColumns} FROM ${lookTables} WHERE m.id = ?`;
 
 /** What the rule of looks decides on. */
 export async function lookFacts(sql: Sql, id: string): Promise<LookFacts | undefined> {
   const row = await sql.first<LookRow>(lookQuery, id);
-  if (row === undefined) return undefined;
+  return row === undefined ? undefined : lookFactsFrom(row);
+}
+
+export function lookFactsFrom(row: LookRow): LookFacts {
   const wait =
     row.waitState === null || row.waitDueAt === null || row.waitDeadlineAt === null
       ? null
@@ -260,28 +280,6 @@ export async function lookFacts(sql: Sql, id: string): Promise<LookFacts | undef
     isHeld: row.holds > 0,
     isPublishing: row.publishes > 0,
   };
-}
-
-/** Looks again later: its mover is there, but something in the conversation stands before it. */
-export async function deferLook(tx: Tx, id: string, at: number): Promise<void> {
-  await tx.run(
-    `UPDATE mandate SET look_at = CASE WHEN deadline_at > ? THEN LEAST(?, deadline_at) ELSE ? END
-     WHERE id = ?`,
-    tx.now,
-    at,
-    at,
-    id,
-  );
-}
-
-/** Mandates whose look is due, the longest overdue first. */
-export async function dueLooks(sql: Sql, now: number, limit: number): Promise<MandateId[]> {
-  const rows = await sql.all<{ id: MandateId }>(
-    "SELECT id FROM mandate WHERE look_at <= ? ORDER BY look_at LIMIT ?",
-    now,
-    limit,
-  );
-  return rows.map((row) => row.id);
 }
 
 export async function nextLookAt(sql: Sql): Promise<number | null> {

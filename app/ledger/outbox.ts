@@ -4,7 +4,7 @@
 import type { WriteLimits } from "../forge/forge.ts";
 import { accountOf, bookWrite, budgetOf } from "./forge-writes.ts";
 import type { Sql, Tx } from "./ledger.ts";
-import { insertOnce, update } from "./rows.ts";
+import { insertEach, marksFor, portions, update } from "./rows.ts";
 
 /** `ask`: a block or a question, what a person must see. `tell`: all other new comments. `status`: edited in place. */
 export type MessageKind = "ask" | "tell" | "status" | "reaction";
@@ -53,15 +53,18 @@ const priorityOf: Readonly<Record<MessageKind, number>> = {
 
 /** Puts a message into the outbox, once per key. */
 export async function post(tx: Tx, message: NewMessage): Promise<boolean> {
-  const { kind, conversationId, mandateId } = message;
-  const lane = kind === "status" ? `status ${mandateId}` : `conversation ${conversationId}`;
-  return insertOnce(tx, "outbox", {
-    ...message,
-    lane,
-    priority: priorityOf[kind],
-    nextAt: tx.now,
-    createdAt: tx.now,
+  return (await postEach(tx, [message])) > 0;
+}
+
+/** Puts messages into the outbox, once per key; returns how many are new. */
+function postEach(tx: Tx, messages: readonly NewMessage[]): Promise<number> {
+  const rows = messages.map((message) => {
+    const { kind, conversationId, mandateId } = message;
+    const lane = kind === "status" ? `status ${mandateId}` : `conversation ${conversationId}`;
+    const times = { nextAt: tx.now, createdAt: tx.now };
+    return { ...message, lane, priority: priorityOf[kind], ...times };
   });
+  return insertEach(tx, "outbox", rows);
 }
 
 /** Draws the latest message of this prefix anew with another text; false when there is none since `since`. */
@@ -101,25 +104,40 @@ export async function countMessages(
   return row?.count ?? 0;
 }
 
+type Owner = Pick<NewMessage, "conversationId"> & { readonly id: string };
+
 /** The status comment of a mandate is to be drawn anew, at most once per `throttleMs` (1.6). */
-export async function touchStatus(
+export function touchStatus(tx: Tx, mandate: Owner, throttleMs: number): Promise<void> {
+  return touchStatuses(tx, [mandate], throttleMs);
+}
+
+/** As `touchStatus`, for many mandates in a few statements. */
+export async function touchStatuses(
   tx: Tx,
-  mandate: { id: string; conversationId: string },
+  mandates: readonly Owner[],
   throttleMs: number,
 ): Promise<void> {
-  const { id: mandateId, conversationId } = mandate;
-  const key = `status ${mandateId}`;
-  const isNew = await post(tx, { key, conversationId, mandateId, kind: "status", payload: {} });
-  if (isNew) return;
-  await tx.run(
-    `UPDATE outbox SET revision = revision + 1,
-       next_at = CASE state WHEN 'sent' THEN GREATEST(?, COALESCE(sent_at, 0) + ?) ELSE next_at END,
-       state = CASE state WHEN 'sent' THEN 'pending' ELSE state END
-     WHERE key = ?`,
-    tx.now,
-    throttleMs,
-    key,
-  );
+  for (const portion of portions(mandates)) {
+    const keys = portion.map(({ id }) => `status ${id}`);
+    const touched = await tx.all<{ key: string }>(
+      `UPDATE outbox SET revision = revision + 1,
+         next_at = CASE state WHEN 'sent' THEN GREATEST(?, COALESCE(sent_at, 0) + ?) ELSE next_at END,
+         state = CASE state WHEN 'sent' THEN 'pending' ELSE state END
+       WHERE key IN (${marksFor(keys)}) RETURNING key`,
+      tx.now,
+      throttleMs,
+      ...keys,
+    );
+    const known = new Set(touched.map(({ key }) => key));
+    const first = portion.map(({ id, conversationId }) => {
+      const about = { key: `status ${id}`, conversationId, mandateId: id };
+      return { ...about, kind: "status", payload: {} } as const;
+    });
+    await postEach(
+      tx,
+      first.filter(({ key }) => !known.has(key)),
+    );
+  }
 }
 
 export interface TakeOptions {

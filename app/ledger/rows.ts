@@ -76,13 +76,13 @@ function valueOf(field: string, value: unknown): SqlValue {
 
 /** Inserts one row. */
 export async function insert(tx: Tx, table: string, row: object): Promise<void> {
-  const { text, values } = insertion(table, row);
+  const { text, values } = insertion(table, [row]);
   await tx.run(text, ...values);
 }
 
 /** Inserts one row and gives the id that the database counted for it. */
 export async function insertNumbered(tx: Tx, table: string, row: object): Promise<number> {
-  const { text, values } = insertion(table, row);
+  const { text, values } = insertion(table, [row]);
   const inserted = await tx.first<{ id: number }>(`${text} RETURNING id`, ...values);
   if (inserted === undefined) throw new Error(`a row of ${table} that was just stored has no id`);
   return inserted.id;
@@ -90,18 +90,49 @@ export async function insertNumbered(tx: Tx, table: string, row: object): Promis
 
 /** Inserts a row unless one with its unique key is there already; true when it is new. */
 export async function insertOnce(tx: Tx, table: string, row: object): Promise<boolean> {
-  const { text, values } = insertion(table, row);
-  return (await tx.run(`${text} ON CONFLICT DO NOTHING`, ...values)) > 0;
+  return (await insertEach(tx, table, [row])) > 0;
 }
 
-function insertion(table: string, row: object): { text: string; values: SqlValue[] } {
-  const entries = Object.entries(row);
-  const names = entries.map(([field]) => columnOf(field)).join(", ");
-  const marks = entries.map(() => "?").join(", ");
+/** Inserts rows of the same fields, but for those whose unique key is there already; returns how many are new. */
+export async function insertEach(tx: Tx, table: string, rows: readonly object[]): Promise<number> {
+  let count = 0;
+  for (const portion of portions(rows)) {
+    const { text, values } = insertion(table, portion);
+    count += await tx.run(`${text} ON CONFLICT DO NOTHING`, ...values);
+  }
+  return count;
+}
+
+/** The fields are those of the first row. */
+function insertion(table: string, rows: readonly object[]): { text: string; values: SqlValue[] } {
+  const fields = Object.keys(rows[0] ?? {});
+  const row = `(${marksFor(fields)})`;
   return {
-    text: `INSERT INTO ${table} (${names}) VALUES (${marks})`,
-    values: entries.map(([field, value]) => valueOf(field, value)),
+    text: `INSERT INTO ${table} (${fields.map(columnOf).join(", ")}) VALUES ${rows.map(() => row).join(", ")}`,
+    values: rows.flatMap((one) => fields.map((field) => valueOf(field, (one as Row)[field]))),
   };
+}
+
+/** As many placeholders as there are values, for a list of them. */
+export function marksFor(values: readonly unknown[]): string {
+  return values.map(() => "?").join(", ");
+}
+
+const portionLimit = 256;
+
+/**
+ * The same items in lists whose lengths are powers of two: statements over lists are kept prepared, and so there are only
+ * a few of each.
+ */
+export function portions<T>(items: readonly T[]): T[][] {
+  const lists: T[][] = [];
+  for (let from = 0; from < items.length;) {
+    const left = Math.min(items.length - from, portionLimit);
+    const length = 2 ** Math.floor(Math.log2(left));
+    lists.push(items.slice(from, from + length));
+    from += length;
+  }
+  return lists;
 }
 
 /** Changes the rows that match all of `where`; returns how many. */
@@ -118,4 +149,19 @@ export async function update(
     `UPDATE ${table} SET ${assignments} WHERE ${conditions}`,
     ...[...set, ...where].map(([field, value]) => valueOf(field, value)),
   );
+}
+
+/** Changes the rows with these ids. */
+export async function updateEach(
+  tx: Tx,
+  table: string,
+  change: { set: object; ids: readonly (string | number)[] },
+): Promise<void> {
+  const set = Object.entries(change.set);
+  const assignments = set.map(([field]) => `${columnOf(field)} = ?`).join(", ");
+  const values = set.map(([field, value]) => valueOf(field, value));
+  for (const ids of portions(change.ids)) {
+    const text = `UPDATE ${table} SET ${assignments} WHERE id IN (${marksFor(ids)})`;
+    await tx.run(text, ...values, ...ids);
+  }
 }

@@ -4,7 +4,7 @@ import type { Signal } from "../../policies/mandate/mandate.ts";
 import type { Wait } from "../../policies/mandate/waits.ts";
 import type { Sql, Tx } from "./ledger.ts";
 import { refreshLook } from "./mandates.ts";
-import { insert } from "./rows.ts";
+import { insert, marksFor, portions } from "./rows.ts";
 
 export interface WaitRow extends Wait {
   readonly id: number;
@@ -49,13 +49,17 @@ export async function armWait(
   await refreshLook(tx, owner.mandateId);
 }
 
-/** Claims the one recheck of a registration: true for exactly one caller. */
-export async function claimWait(tx: Tx, id: number): Promise<boolean> {
-  const count = await tx.run(
-    "UPDATE wait SET state = 'claimed' WHERE id = ? AND state = 'armed'",
-    id,
-  );
-  return count === 1;
+/** Claims the one recheck of each registration; gives those that exactly this caller has claimed. */
+export async function claimWaits(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  const claimed = new Set<number>();
+  for (const portion of portions(ids)) {
+    const rows = await tx.all<{ id: number }>(
+      `UPDATE wait SET state = 'claimed' WHERE state = 'armed' AND id IN (${marksFor(portion)}) RETURNING id`,
+      ...portion,
+    );
+    for (const { id } of rows) claimed.add(id);
+  }
+  return claimed;
 }
 
 /** Brings an armed wait's due time forward, by default to now; false when there is none. */

@@ -1,24 +1,24 @@
 // Looks: mandates whose next look is due, and what is done about each (spec 3.2, 3.3, 3.6).
 // Shared by the pump, which looks in time, and the sweep, which counts what it had to repair.
 
-import { look, lookGraceMs } from "../../policies/mandate/look.ts";
+import { look, lookAt, lookGraceMs } from "../../policies/mandate/look.ts";
 import type { MandateId } from "../../policies/mandate/mandate.ts";
 import { mandateExpired, waitExpired } from "../../policies/mandate/settle.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
-import { addEntry, isConversationBusy } from "../ledger/inbox.ts";
+import { addEntry } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import {
-  changeMandate,
-  deferLook,
-  dueLooks,
-  lookFacts,
-  mandateOf,
-  refreshLook,
-  type MandateRow,
-} from "../ledger/mandates.ts";
-import { touchStatus } from "../ledger/outbox.ts";
-import { claimWait, liveWait } from "../ledger/waits.ts";
+  dueMandates,
+  queueRechecks,
+  setLooks,
+  type DueMandate,
+  type NextLook,
+  type Recheck,
+} from "../ledger/looks/due.ts";
+import { changeMandate, mandateOf, nextLookAt, type MandateRow } from "../ledger/mandates.ts";
+import { touchStatuses } from "../ledger/outbox.ts";
+import { liveWait } from "../ledger/waits.ts";
 import { block } from "../turn/checkpoint.ts";
 import { nudgeWords } from "../turn/nudging.ts";
 
@@ -31,45 +31,74 @@ export interface Looked {
 
 /** Looks at every mandate that is due, in one durable transaction per batch. */
 export async function lookAtDue(host: Host): Promise<Looked> {
-  const due = await host.ledger.read((sql) => dueLooks(sql, host.ledger.now(), batchLimit));
-  if (due.length === 0) return { count: 0, repairs: 0 };
+  const at = await host.ledger.read(nextLookAt);
+  if (at === null || at > host.ledger.now()) return { count: 0, repairs: 0 };
   // Asked before the transaction: inside one nothing outside the ledger may be awaited.
   const outside = await host.runner.managedOutside();
-  return host.ledger.write(async (tx) => {
-    let repairs = 0;
-    for (const id of due) {
-      if (await lookAtOne(tx, host, { id, isManagedOutside: outside.has(id) })) repairs += 1;
-    }
-    return { count: due.length, repairs };
-  });
+  let count = 0;
+  let repairs = 0;
+  for (let isFull = true; isFull;) {
+    const looked = await host.ledger.write((tx) => lookAtBatch(tx, host, outside));
+    count += looked.count;
+    repairs += looked.repairs;
+    isFull = looked.count === batchLimit;
+  }
+  return { count, repairs };
 }
 
-/** True when something had to be repaired. */
-async function lookAtOne(
-  tx: Tx,
-  host: Host,
-  at: { id: MandateId; isManagedOutside: boolean },
-): Promise<boolean> {
-  const facts = await lookFacts(tx, at.id);
-  if (facts === undefined) return false;
-  const mandate = await mandateOf(tx, at.id);
-  const found = look(facts, tx.now);
-  switch (found.found) {
-    case "nothing":
-      await refreshLook(tx, at.id);
-      return false;
-    case "expired":
-      await expire(tx, host, { mandate, of: found.of });
-      return false;
-    case "due":
-      if (at.isManagedOutside || (await isConversationBusy(tx, mandate.conversationId))) {
-        await deferLook(tx, at.id, tx.now + lookGraceMs);
-      } else await recheck(tx, host, mandate);
-      return false;
-    case "no-mover":
-      await repair(tx, host, { mandate, missing: found.missing });
-      return true;
+interface Found {
+  /** Nothing is to be done now: only when to look again. */
+  readonly looks: NextLook[];
+  readonly due: DueMandate[];
+  readonly expired: { readonly id: MandateId; readonly of: "mandate" | "wait" }[];
+  readonly silent: { readonly id: MandateId; readonly missing: string }[];
+}
+
+async function lookAtBatch(tx: Tx, host: Host, outside: ReadonlySet<string>): Promise<Looked> {
+  const mandates = await dueMandates(tx, tx.now, batchLimit);
+  const { looks, due, expired, silent } = sort(mandates, { outside, now: tx.now });
+  await setLooks(tx, looks);
+  await recheck(tx, host, due);
+  // Last, because a block that frees its conversation sets the looks of others anew.
+  for (const { id, of } of expired)
+    await expire(tx, host, { mandate: await mandateOf(tx, id), of });
+  for (const { id, missing } of silent) {
+    await repair(tx, host, { mandate: await mandateOf(tx, id), missing });
   }
+  return { count: mandates.length, repairs: silent.length };
+}
+
+function sort(
+  mandates: readonly DueMandate[],
+  { outside, now }: { outside: ReadonlySet<string>; now: number },
+): Found {
+  const found: Found = { looks: [], due: [], expired: [], silent: [] };
+  for (const mandate of mandates) {
+    const { id, facts } = mandate;
+    const looked = look(facts, now);
+    switch (looked.found) {
+      case "nothing":
+        found.looks.push({ id, at: lookAt(facts, now) });
+        break;
+      case "due":
+        if (outside.has(id) || mandate.isBusy) found.looks.push({ id, at: deferred(facts, now) });
+        else found.due.push(mandate);
+        break;
+      case "expired":
+        found.expired.push({ id, of: looked.of });
+        break;
+      case "no-mover":
+        found.silent.push({ id, missing: looked.missing });
+        break;
+    }
+  }
+  return found;
+}
+
+/** Its mover is there, but something stands before it: looked at again later, and at its deadline at the latest. */
+function deferred({ deadlineAt }: { readonly deadlineAt: number }, now: number): number {
+  const at = now + lookGraceMs;
+  return deadlineAt > now ? Math.min(at, deadlineAt) : at;
 }
 
 /** A deadline ends a mandate without another turn; a running one is cancelled first and settles as expired (3.3). */
@@ -80,7 +109,7 @@ async function expire(
 ): Promise<void> {
   if (mandate.status === "running") {
     host.running.cancel(mandate.id, "deadline");
-    await deferLook(tx, mandate.id, tx.now + lookGraceMs);
+    await setLooks(tx, [{ id: mandate.id, at: deferred(mandate, tx.now) }]);
     return;
   }
   const wait = await liveWait(tx, mandate.id);
@@ -89,23 +118,15 @@ async function expire(
   await block(tx, host, { mandate, ...cause });
 }
 
-/** One registration buys exactly one recheck: the compare-and-set and the entry's cause both say so (3.2). */
-async function recheck(tx: Tx, host: Host, mandate: MandateRow): Promise<void> {
-  const wait = await liveWait(tx, mandate.id);
-  if (wait === undefined || !(await claimWait(tx, wait.id))) return;
-  await changeMandate(tx, mandate.id, { status: "queued" });
-  await addEntry(tx, {
-    mandateId: mandate.id,
-    conversationId: mandate.conversationId,
-    kind: "recheck",
-    availableAt: tx.now,
-    lastRanAt: mandate.lastRanAt,
-    note: await nudgeWords(tx, mandate.id),
-    waitId: wait.id,
-    cause: `recheck ${wait.id}`,
-  });
-  await record(tx, "recheck-due", { mandateId: mandate.id, facts: { waitId: wait.id } });
-  await touchStatus(tx, mandate, host.timing.statusThrottleMs);
+async function recheck(tx: Tx, host: Host, due: readonly DueMandate[]): Promise<void> {
+  const rechecks: Recheck[] = [];
+  for (const mandate of due) {
+    const { id, waitId, hasNudges } = mandate;
+    if (waitId === null) continue;
+    rechecks.push({ mandate, waitId, note: hasNudges ? await nudgeWords(tx, id) : null });
+  }
+  const queued = await queueRechecks(tx, rechecks);
+  await touchStatuses(tx, queued, host.timing.statusThrottleMs);
 }
 
 /** I1 is broken: this must not happen, and when it does the mandate is moved on and everybody can see that it was. */

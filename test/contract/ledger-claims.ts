@@ -6,7 +6,6 @@ import {
   claimEntries,
   expiredClaims,
   finishClaim,
-  isConversationBusy,
   isLive,
   nextInboxAt,
   releaseExpired,
@@ -15,10 +14,20 @@ import {
   type Claim,
 } from "../../app/ledger/inbox.ts";
 import type { Ledger } from "../../app/ledger/ledger.ts";
+import { dueMandates } from "../../app/ledger/looks/due.ts";
 import { changeMandate, mandateOf } from "../../app/ledger/mandates.ts";
+import { armWait } from "../../app/ledger/waits.ts";
 import { secondMs } from "../../policies/durations.ts";
 import type { EntryKind } from "../../policies/mandate/mandate.ts";
-import { claimLimits, claimOnly, entryOf, leaseMs, plant, startAt } from "../fakes/ledger.ts";
+import {
+  aWait,
+  claimLimits,
+  claimOnly,
+  entryOf,
+  leaseMs,
+  plant,
+  startAt,
+} from "../fakes/ledger.ts";
 import { sharedOf, type Begin } from "./ledger-harness.ts";
 
 export function describeClaims(begin: Begin, isShared: boolean): void {
@@ -147,7 +156,15 @@ function describeOrder(begin: Begin): void {
         status: "running",
         lastRanAt: startAt,
       });
-      expect(await ledger.read((sql) => isConversationBusy(sql, conversationId))).toBe(true);
+      const other = await ledger.write(async (tx) => {
+        const planted = await plant(tx, { entry: null });
+        await armWait(tx, { mandateId: planted.id, turnId: null }, aWait);
+        await changeMandate(tx, planted.id, { status: "waiting" });
+        return planted;
+      });
+      expect(other.conversationId).toBe(conversationId);
+      const due = await ledger.read((sql) => dueMandates(sql, aWait.dueAt, 10));
+      expect(due.find((one) => one.id === other.id)).toMatchObject({ isBusy: true });
     });
   });
 

@@ -24,10 +24,12 @@ import {
   unreadDeliveries,
 } from "../../app/ledger/incoming/deliveries.ts";
 import type { Ledger } from "../../app/ledger/ledger.ts";
+import { dueMandates } from "../../app/ledger/looks/due.ts";
 import {
   changeMandate,
-  dueLooks,
+  changeReach,
   findAnchor,
+  lookFacts,
   mandateOf,
   nextLookAt,
 } from "../../app/ledger/mandates.ts";
@@ -40,7 +42,7 @@ import {
   takeMessages,
   touchStatus,
 } from "../../app/ledger/outbox.ts";
-import { armWait, bringForward, claimWait, liveWait, waitsOf } from "../../app/ledger/waits.ts";
+import { armWait, bringForward, claimWaits, liveWait, waitsOf } from "../../app/ledger/waits.ts";
 import { dayMs, minuteMs, secondMs } from "../../policies/durations.ts";
 import type { ForgeEvent } from "../../policies/events.ts";
 import { historyLimit, type Evidence } from "../../policies/evidence/stall.ts";
@@ -261,8 +263,20 @@ function describeWaits(begin: Begin): void {
         state: "armed",
       });
       expect(await ledger.read(nextLookAt)).toBe(aWait.dueAt);
-      expect(await ledger.read((sql) => dueLooks(sql, aWait.dueAt - 1, 10))).toEqual([]);
-      expect(await ledger.read((sql) => dueLooks(sql, aWait.dueAt, 10))).toEqual([id]);
+      expect(await ledger.read((sql) => dueMandates(sql, aWait.dueAt - 1, 10))).toEqual([]);
+      const [due, ...others] = await ledger.read((sql) => dueMandates(sql, aWait.dueAt, 10));
+      expect(others).toEqual([]);
+      expect(due).toMatchObject({ id, isBusy: false, hasNudges: false });
+      expect(due?.facts).toEqual(await ledger.read((sql) => lookFacts(sql, id)));
+    });
+
+    test("is looked at when it is due also after a pause of its installation that nobody ended aloud", async () => {
+      const { ledger } = await begin();
+      await waiting(ledger);
+      await ledger.write((tx) => changeReach(tx, "r-1", "suspended"));
+      expect(await ledger.read(nextLookAt)).toBe(aWait.deadlineAt);
+      await ledger.write((tx) => changeReach(tx, "r-1", "open"));
+      expect(await ledger.read(nextLookAt)).toBe(aWait.dueAt);
     });
 
     test("of a mandate takes the place of the one before: one is live", async () => {
@@ -282,8 +296,8 @@ function describeWaits(begin: Begin): void {
       const { id } = await waiting(ledger);
       const live = await ledger.read((sql) => liveWait(sql, id));
       const waitId = live?.id ?? 0;
-      expect(await ledger.write((tx) => claimWait(tx, waitId))).toBe(true);
-      expect(await ledger.write((tx) => claimWait(tx, waitId))).toBe(false);
+      expect(await ledger.write((tx) => claimWaits(tx, [waitId]))).toEqual(new Set([waitId]));
+      expect(await ledger.write((tx) => claimWaits(tx, [waitId]))).toEqual(new Set());
     });
 
     test("I6: is brought forward to now and never back, and its deadline stays", async () => {

@@ -215,7 +215,7 @@ function describeSharing(begin: Begin): void {
       const other = await sharedOf(harness).openAgain();
       const before = harness.ledger.revision();
       await other.write((tx) => store(tx, "a"));
-      expect(harness.ledger.revision()).not.toBe(before);
+      await expect.poll(() => harness.ledger.revision()).not.toBe(before);
       expect(await harness.ledger.read(storedIn)).toEqual(["a"]);
       await other.close();
     });

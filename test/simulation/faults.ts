@@ -192,6 +192,12 @@ function recording(tx: Tx, to: { statements: string[]; mutant: Mutant | null }):
       if (count > 0) to.statements.push(statement);
       return count;
     },
+    // Only what returns the rows that it changed is a write.
+    all: async <T>(statement: string, ...values: SqlValue[]) => {
+      const rows = await tx.all<T>(statement, ...values);
+      if (rows.length > 0) to.statements.push(statement);
+      return rows;
+    },
   };
 }
 

@@ -58,6 +58,8 @@ export class History {
   readonly #mandates = new Map<string, Seen>();
   readonly #asks = new Map<string, number>();
   readonly #waits = new Map<number, { dueAt: number; deadlineAt: number; isClaimed: boolean }>();
+  /** The fence of the latest claim of each entry. */
+  readonly #claims = new Map<number, number>();
   readonly #rechecks = new Map<string, { claimed: number; begun: number }>();
   readonly #steps = new Map<string, "started" | "ended">();
   readonly #visibleAt = new Map<string, number>();
@@ -161,19 +163,25 @@ export class History {
     return known;
   }
 
-  /** People first (1.3): nothing else is claimed while a person's entry could be. */
+  /** People first (1.3): nothing else is claimed while a person's entry could be. Each claim is judged as it is made. */
   async #seeOrder(sql: Sql): Promise<void> {
-    const wrong = await sql.all<{ id: number }>(
-      `SELECT i.id FROM inbox i JOIN inbox p ON p.conversation_id = i.conversation_id
-       JOIN mandate m ON m.id = p.mandate_id AND m.status = 'queued'
-       WHERE i.state = 'claimed' AND i.kind NOT IN ('request', 'reply', 'continue', 'recover')
-         AND i.lease_until = ?1 AND p.state = 'queued' AND p.available_at <= ?2
-         AND p.kind IN ('request', 'reply', 'continue', 'recover')
-         AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.subject IN (p.conversation_id, p.mandate_id))`,
-      this.#world.now + this.#world.timing.leaseMs,
+    const claims = await sql.all<{ id: number; fence: number; passedOver: number }>(
+      `SELECT i.id, i.fence, EXISTS (SELECT 1 FROM inbox p
+         JOIN mandate m ON m.id = p.mandate_id AND m.status = 'queued'
+         WHERE p.conversation_id = i.conversation_id AND p.state = 'queued' AND p.available_at <= ?
+           AND p.kind IN ('request', 'reply', 'continue', 'recover')
+           AND NOT EXISTS (SELECT 1 FROM hold h WHERE h.subject IN (p.conversation_id, p.mandate_id))
+       ) AS passed_over
+       FROM inbox i WHERE i.state = 'claimed'
+         AND i.kind NOT IN ('request', 'reply', 'continue', 'recover')`,
       this.#world.now,
     );
-    for (const { id } of wrong) this.violate("broken", `entry ${id} was claimed before a person's`);
+    for (const { id, fence, passedOver } of claims) {
+      const isNew = this.#claims.get(id) !== fence;
+      this.#claims.set(id, fence);
+      if (isNew && passedOver > 0)
+        this.violate("broken", `entry ${id} was claimed before a person's`);
+    }
   }
 
   /** No comment of ours is ever there twice (I5). */
@@ -271,8 +279,10 @@ export class History {
     if (made.some(({ eyes }) => eyes !== 1)) {
       this.violate("lost", `comment ${commentId} was accepted and has no eyes`);
     }
-    const tooFew = made.length < mandates && !(isEdited && made.length === 0);
-    if (tooFew) this.violate("lost", `comment ${commentId} made ${made.length} of ${mandates}`);
+    const isAnswered = made.length === 0 && (isEdited || (await wasRefused(sql, commentId)));
+    if (made.length < mandates && !isAnswered) {
+      this.violate("lost", `comment ${commentId} made ${made.length} of ${mandates}`);
+    }
     if (mandates >= 0 && made.length > mandates) {
       this.violate("doubled", `comment ${commentId} made ${made.length} of ${mandates}`);
     }
@@ -297,6 +307,15 @@ function isHeld({ isLive, process }: Run): boolean {
 
 function isEnded(status: string): boolean {
   return status === "completed" || status === "stopped";
+}
+
+/** Nothing could be made of it, as it was told: the policy file was broken when it was read. */
+async function wasRefused(sql: Sql, commentId: string): Promise<boolean> {
+  const answer = await sql.first(
+    "SELECT 1 AS one FROM local_comment WHERE body LIKE '%policy-invalid%' AND body LIKE ?",
+    `%/comment/${commentId}/commands:%`,
+  );
+  return answer !== undefined;
 }
 
 /** How often each of our messages can be read on the forge. */

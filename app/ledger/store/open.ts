@@ -1,4 +1,4 @@
-// Which ledger an address means (spec 7.2, DATABASE_URL): `file:…` one of this machine, `postgres://…` one for many.
+// Which ledger an address means (spec 7.2, DATABASE_URL): `file:…` one of this machine, any other one of PostgreSQL.
 
 import { openClock } from "../../clock.ts";
 import type { Ledger } from "../ledger.ts";
@@ -11,21 +11,16 @@ export interface LedgerOptions {
   readonly now?: () => number;
 }
 
-/** True where processes on other machines can work on the same ledger. */
-function isPostgres(url: string): boolean {
-  return /^postgres(?:ql)?:\/\//.test(url);
-}
-
 /** Opens the ledger and brings its schema up to date. Throws Failure as its adapters do. */
 export async function openLedger(
   url: string,
   { aheadMs = 0, now }: LedgerOptions = {},
 ): Promise<Ledger> {
-  if (isPostgres(url)) {
+  if (!url.startsWith("file:")) {
     // Loaded only where it is used: it would delay every command of everybody else.
     const { openPostgres } = await import("../postgres/postgres.ts");
     return openPostgres({ url, aheadMs, now });
   }
-  const file = url.replace(/^file:/, "");
+  const file = url.slice("file:".length);
   return openSqlite({ file, now: now ?? openClock(Date.now, aheadMs) });
 }

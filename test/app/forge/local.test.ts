@@ -13,7 +13,7 @@ import {
 import { openLocalForge } from "../../../app/forge/local.ts";
 import { saveRepository } from "../../../app/ledger/conversations.ts";
 import { listIssues, reactionsIn } from "../../../app/ledger/issues.ts";
-import type { Ledger } from "../../../app/ledger/ledger.ts";
+import type { Ledger, Tx } from "../../../app/ledger/ledger.ts";
 import { openSqlite } from "../../../app/ledger/sqlite/sqlite.ts";
 import { Failure } from "../../../policies/failure.ts";
 import { describeForge, type ForgeHarness } from "../../contract/forge.ts";
@@ -40,11 +40,11 @@ function openForge(ledger: Ledger, baseUrl: string | null = null) {
 
 /** The ledger as it is on a full disk, from the moment it is told so. */
 function fragile(ledger: Ledger, disk: { isFull: boolean }): Ledger {
-  const write: Ledger["write"] = (change) => {
+  function write<T>(change: (tx: Tx) => Promise<T>): Promise<T> {
     const message = "the disk is full";
     if (!disk.isFull) return ledger.write(change);
     return Promise.reject(new Failure("persistence-unavailable", "later", { message }));
-  };
+  }
   return {
     read: (question) => ledger.read(question),
     write,

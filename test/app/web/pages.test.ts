@@ -1,11 +1,10 @@
 // The pages without JavaScript (spec 7.4): what they say, that nothing of anybody becomes markup, and
 // that a form writes once.
 import { describe, expect, test } from "vitest";
-import { changeRepository } from "../../../app/ledger/conversations.ts";
 import { addHold, record } from "../../../app/ledger/history.ts";
 import { changeConnection } from "../../../app/ledger/incoming/connections.ts";
 import { latestComments, listIssues } from "../../../app/ledger/issues.ts";
-import { changeMandate } from "../../../app/ledger/mandates.ts";
+import { changeMandate, changeReach } from "../../../app/ledger/mandates.ts";
 import { post } from "../../../app/ledger/outbox.ts";
 import { armWait } from "../../../app/ledger/waits.ts";
 import { redact } from "../../../app/redact.ts";
@@ -258,7 +257,7 @@ describe("probes", () => {
     expect(page).toContain("Everything that waits has what moves it on.");
     await site.ledger.write(async (tx) => {
       await changeConnection(tx, "github", { sweptAt: startAt - 1_200_000 });
-      await changeRepository(tx, "r-1", { reach: "suspended" });
+      await changeReach(tx, "r-1", "suspended");
     });
     const later = await textOf(site, "/health");
     expect(later).toContain("Needs a look");
