@@ -16,11 +16,11 @@ import {
 import { join } from "node:path";
 import { z } from "zod";
 import { Failure } from "../policies/failure.ts";
-import { openClock } from "./clock.ts";
+import { firstValue } from "./ledger/facts.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { takeLock, type Lock } from "./ledger/sqlite/lock.ts";
-import { openSqlite } from "./ledger/sqlite/sqlite.ts";
-import { ledgerFileOf, type Settings } from "./settings.ts";
+import { openLedger } from "./ledger/store/open.ts";
+import { isPostgres, type Settings } from "./settings.ts";
 
 const Holder = z.object({ pid: z.int(), since: z.int(), url: z.string().nullable() });
 /** The serving process of a home. */
@@ -32,7 +32,6 @@ export type Secrets = z.infer<typeof Secrets>;
 export interface Home {
   readonly folder: string;
   readonly ledger: Ledger;
-  readonly ledgerFile: string;
   readonly secrets: Secrets;
   /** Who serves this home now; null when nobody does. */
   readonly holder: Holder | null;
@@ -48,8 +47,11 @@ const probeMs = 1_500;
  * Opens the home; `serve` also takes its lock. Throws Failure: `home-unwritable`, `home-held` (its cause is the
  * Holder), `persistence-unavailable`, `ledger-damaged`, `schema-newer`, `secrets-damaged`.
  */
-export function openHome(options: { settings: Settings; mode: "serve" | "use" }): Home {
-  const { home: folder, timing } = options.settings;
+export async function openHome(options: {
+  settings: Settings;
+  mode: "serve" | "use";
+}): Promise<Home> {
+  const { home: folder, ledgerUrl, timing } = options.settings;
   makeHome(folder);
   const waitMs = options.mode === "serve" ? probeMs : 0;
   const lock = takeLock(join(folder, "serving.lock"), waitMs);
@@ -61,21 +63,34 @@ export function openHome(options: { settings: Settings; mode: "serve" | "use" })
     });
   }
   if (options.mode === "use") lock?.release();
-  const ledgerFile = ledgerFileOf(folder);
-  const ledger = openSqlite({ file: ledgerFile, now: openClock(Date.now, timing.clockAheadMs) });
   const held = options.mode === "serve" ? lock : null;
-  return {
-    folder,
-    ledger,
-    ledgerFile,
-    holder,
-    secrets: readSecrets(folder),
-    announce: (url) => writeHolder(folder, url),
-    close: async () => {
-      await ledger.close();
-      if (held !== null) letGo(folder, held);
-    },
-  };
+  try {
+    const ledger = await openLedger(ledgerUrl, { aheadMs: timing.clockAheadMs });
+    return {
+      folder,
+      ledger,
+      holder,
+      secrets: await sharedSecrets(ledger, { ledgerUrl, own: readSecrets(folder) }),
+      announce: (url) => writeHolder(folder, url),
+      close: async () => {
+        await ledger.close();
+        if (held !== null) letGo(folder, held);
+      },
+    };
+  } catch (error) {
+    held?.release();
+    throw error;
+  }
+}
+
+/** Whoever works on one ledger must know the others' comments by their marks: the first one's key is everybody's. */
+async function sharedSecrets(
+  ledger: Ledger,
+  { ledgerUrl, own }: { ledgerUrl: string; own: Secrets },
+): Promise<Secrets> {
+  if (!isPostgres(ledgerUrl)) return own;
+  const markerKey = await ledger.write((tx) => firstValue(tx, "marker-key", own.markerKey));
+  return { ...own, markerKey };
 }
 
 function makeHome(folder: string): void {

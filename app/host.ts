@@ -77,6 +77,10 @@ export class RunningTurns {
     return this.#turns.size;
   }
 
+  ids(): string[] {
+    return [...this.#turns.keys()];
+  }
+
   has(mandateId: string): boolean {
     return this.#turns.has(mandateId);
   }

@@ -73,6 +73,8 @@ export type Timing = z.infer<typeof Timing>;
 
 export interface Settings {
   readonly home: string;
+  /** `file:…`, the one in the home, or `postgres://…`, which may hold a password and is never shown. */
+  readonly ledgerUrl: string;
   /** Where to listen; null where nobody said, and each mode has its own default. */
   readonly port: number | null;
   readonly host: string;
@@ -113,14 +115,14 @@ export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
     problems.push("HOLDFAST_MENTION must be a name of letters, digits and dashes, without @");
   }
   const home = homeOf(environment);
-  const ledger = given("DATABASE_URL");
-  if (ledger !== undefined && ledger !== `file:${ledgerFileOf(home)}`) problems.push(otherLedger);
+  const ledgerUrl = readLedgerUrl(given("DATABASE_URL"), { home, problems });
   if (problems.length > 0 || timing === null) return { ok: false, problems };
   const script = given("HOLDFAST_SCRIPT");
   return {
     ok: true,
     settings: {
       home,
+      ledgerUrl,
       port,
       host: given("HOST") ?? "127.0.0.1",
       publicUrl,
@@ -141,9 +143,9 @@ export function homeOf(environment: NodeJS.ProcessEnv): string {
   return resolve(given("HOLDFAST_HOME") ?? join(data, "holdfast"));
 }
 
-/** In the home, so that whoever has the home's lock has the ledger's. */
-export function ledgerFileOf(home: string): string {
-  return join(home, "ledger.sqlite");
+/** True where processes on other machines can work on the same ledger. */
+export function isPostgres(ledgerUrl: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(ledgerUrl);
 }
 
 /** A variable that is set and empty says nothing: that is how compose files leave them out. */
@@ -156,9 +158,20 @@ const later = [
   ["REDIS_URL", "unset it, everything runs in one process"],
   ["WEBHOOK_PROXY_URL", "unset it and let a proxy of your own pass webhooks on to this server"],
 ] as const;
-const otherLedger =
-  "DATABASE_URL is for a later version: unset it, the ledger is the file ledger.sqlite in HOLDFAST_HOME";
 
+/** A file lies in the home, so that whoever has the home's lock has the ledger's. */
+function readLedgerUrl(
+  text: string | undefined,
+  { home, problems }: { home: string; problems: string[] },
+): string {
+  const own = `file:${join(home, "ledger.sqlite")}`;
+  if (text === undefined || text === own) return own;
+  if (isPostgres(text) && URL.canParse(text)) return text;
+  problems.push(
+    "DATABASE_URL must be a postgres:// address, or unset: then the ledger is the file ledger.sqlite in HOLDFAST_HOME",
+  );
+  return own;
+}
 function readPort(text: string | undefined, problems: string[]): number | null {
   if (text === undefined) return null;
   const port = Number(text);

@@ -3,26 +3,22 @@
 
 import { readFile } from "node:fs/promises";
 import { styleText } from "node:util";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import { commandTable, type Keyword } from "../../policies/commands/commands.ts";
 import type { Home } from "../home.ts";
+import { readManifest } from "../manifest.ts";
 import {
   complaintText,
   failed,
   lineOf,
   misused,
-  said,
   troubleOf,
   type Ending,
 } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
-import { readManifest } from "./manifest.ts";
+import { addServing } from "./serving.ts";
 import type { SetupAsked } from "./setup.ts";
-
-/** Carries out one command and remembers the exit code. */
-type Carry = (act: (environment: NodeJS.ProcessEnv) => Promise<Ending>) => Promise<void>;
-/** The same for a command that needs no more than the environment's settings. */
-type Run = (act: (settings: Settings) => Promise<Ending>) => Promise<void>;
+import { example, type Carry, type Run } from "./words.ts";
 
 /** Runs one command; gives the exit code of the process. */
 export async function runCommandLine(
@@ -81,7 +77,7 @@ function tell(ending: Ending): number {
 
 async function withHome(settings: Settings, use: (home: Home) => Promise<Ending>): Promise<Ending> {
   const { openHome } = await import("../home.ts");
-  const home = openHome({ settings, mode: "use" });
+  const home = await openHome({ settings, mode: "use" });
   try {
     return await use(home);
   } finally {
@@ -99,8 +95,7 @@ function programFor(carry: Carry): Command {
     .exitOverride()
     .configureHelp({ subcommandTerm })
     .showHelpAfterError("(`--help` shows how it is used)");
-  addLocal(program, run);
-  addStart(program, carry);
+  addServing(program, { run, carry });
   addComment(program, run);
   addShowing(program, run);
   for (const row of orders) addOrder(program, run, row);
@@ -115,62 +110,6 @@ function programFor(carry: Carry): Command {
 function subcommandTerm(command: Command): string {
   const args = command.usage().replace(/^\[options\] ?/, "");
   return `${command.name()} ${args}`.trim();
-}
-
-function example(line: string): string {
-  return `\nExample:\n  $ ${line}`;
-}
-
-function addLocal(program: Command, run: Run): void {
-  program
-    .command("local")
-    .argument("[repo]", "path of the repository", ".")
-    .option("--port <number>", "port of the page, 0 for any free one (default: PORT or 4700)", port)
-    .description("serve one local Git repository: issues, page, scheduler, all in this process")
-    .addHelpText("after", example("holdfast local ~/src/tool --port 4800"))
-    .action((repo: string, options: { port?: number }) =>
-      run(async (settings) => {
-        const { local } = await import("./serve.ts");
-        await local(settings, { path: repo, port: options.port ?? settings.port ?? localPort });
-        return said("");
-      }),
-    );
-}
-
-const localPort = 4_700;
-
-function addStart(program: Command, carry: Carry): void {
-  program
-    .command("start")
-    .option(
-      "--port <number>",
-      "port to listen on, 0 for any free one (default: PORT or 3000)",
-      port,
-    )
-    .option(
-      "--workers <number>",
-      "turns at a time, 0 for none (default: the cores, at most 4)",
-      count,
-    )
-    .description("serve GitHub: webhooks, scheduler, workers and pages in this process")
-    .addHelpText("after", example("holdfast start --workers 2"))
-    .action((asked: { port?: number; workers?: number }) =>
-      carry(async (environment) => {
-        const { start } = await import("./serve.ts");
-        return start(environment, asked);
-      }),
-    );
-}
-
-function count(text: string): number {
-  if (/^\d{1,2}$/.test(text) && Number(text) <= 64) return Number(text);
-  throw new InvalidArgumentError("It must be a number from 0 to 64.");
-}
-
-function port(text: string): number {
-  const number = Number(text);
-  if (/^\d{1,5}$/.test(text) && number <= 65_535) return number;
-  throw new InvalidArgumentError("It must be a number from 0 to 65535.");
 }
 
 const keyHelp = "name of this request: the same one again does nothing more";

@@ -14,14 +14,14 @@ import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts
 import { proveWritable } from "../ledger/facts.ts";
 import { listMandates } from "../ledger/mandates.ts";
 import { schemaVersion } from "../ledger/sqlite/migrations.ts";
+import { readManifest } from "../manifest.ts";
 import { indent, jsonOf, printable, said, troubleOf, type Ending } from "../notices/terminal.ts";
-import type { Settings } from "../settings.ts";
+import { isPostgres, type Settings } from "../settings.ts";
 import { appChecks } from "../setup/app-checks.ts";
 import { appFileOf } from "../setup/app-file.ts";
 import { readAppKeys, type AppKeysDecision } from "../setup/app-keys.ts";
 import { good, problem, type Check } from "../setup/check.ts";
 import { connectionChecks, reachChecks } from "../setup/connection-checks.ts";
-import { readManifest } from "./manifest.ts";
 import { seePolicy, withRunner, type PolicySeen } from "./policy-seen.ts";
 
 /** Exit code 1 where there is a problem; warnings are none. */
@@ -63,13 +63,13 @@ function trouble(check: string, error: unknown): Check {
 async function homeChecks(settings: Settings): Promise<Check[]> {
   let home: Home;
   try {
-    home = openHome({ settings, mode: "use" });
+    home = await openHome({ settings, mode: "use" });
   } catch (error) {
     const { check, ...told } = trouble("home", error);
     return [{ check, ...told, seen: `${settings.home}: ${told.seen}` }];
   }
   try {
-    const checks = [good("home", `${home.folder} is writable`), await ledgerCheck(home)];
+    const checks = [good("home", `${home.folder} is writable`), await ledgerCheck(home, settings)];
     return [
       ...checks,
       holderCheck(home),
@@ -109,10 +109,11 @@ async function githubChecks({ home }: Settings): Promise<Check[]> {
   });
 }
 
-async function ledgerCheck(home: Home): Promise<Check> {
+async function ledgerCheck(home: Home, { ledgerUrl }: Settings): Promise<Check> {
   try {
     await home.ledger.write(proveWritable);
-    return good("ledger", `${home.ledgerFile} is writable, schema ${schemaVersion}`);
+    const place = isPostgres(ledgerUrl) ? "PostgreSQL" : ledgerUrl.slice("file:".length);
+    return good("ledger", `${place} is writable, schema ${schemaVersion}`);
   } catch (error) {
     return trouble("ledger", error);
   }

@@ -8,8 +8,9 @@ import { openSecrets } from "../redact.ts";
 import { readServerSettings } from "../server-settings.ts";
 import { serveLocal, type Serving } from "../serving/local.ts";
 import { serveGitHub, type Server } from "../serving/server.ts";
+import { work } from "../serving/worker.ts";
 import type { SettingsFile } from "../settings-file.ts";
-import type { Settings } from "../settings.ts";
+import { isPostgres, type Settings } from "../settings.ts";
 
 /** Resolves when the process was asked to end and everything is saved. */
 export async function local(
@@ -49,6 +50,37 @@ export async function start(
   await stopping;
   await end(server, settings);
   return said("");
+}
+
+/** Takes turns from a shared ledger; resolves when the process was asked to end and everything is saved. */
+export async function worker(
+  environment: NodeJS.ProcessEnv,
+  asked: { workers?: number },
+): Promise<Ending> {
+  const read = readServerSettings(environment);
+  const problems = read.ok
+    ? isPostgres(read.settings.ledgerUrl)
+      ? []
+      : ["DATABASE_URL must be the postgres:// address of the servers' ledger"]
+    : read.problems;
+  if (!read.ok || problems.length > 0) {
+    return misused("Nothing was started.", problems.join("\n    "), "correct what is named");
+  }
+  const { settings, file } = read;
+  const secrets = openSecrets();
+  const stopping = askedToStop();
+  const log = openLog(settings.logLevel, secrets);
+  const workers = asked.workers ?? file.workers ?? null;
+  const working = await work({ ...read, workers, log, secrets });
+  process.stdout.write(workerGreeting(working.slots));
+  await stopping;
+  await end(working, settings);
+  return said("");
+}
+
+function workerGreeting(slots: number): string {
+  const turns = slots === 1 ? "one turn" : `${slots} turns`;
+  return `${styleText("bold", "Holdfast")} takes up to ${turns} at a time from the shared ledger.\nCtrl-C stops it; everything is kept, and other workers go on with it.\n`;
 }
 
 /** As Probot's. */

@@ -28,7 +28,7 @@ export async function setupGitHub(settings: Settings, asked: SetupAsked): Promis
   const name = asked.name ?? wish.name;
   const complaint = misfit(asked, name);
   if (complaint !== null) return misused("Nothing was set up.", ...complaint);
-  await openHome({ settings, mode: "use" }).close();
+  await (await openHome({ settings, mode: "use" })).close();
   const file = appFileOf(settings.home);
   const mayReplace = asked.force ?? false;
   if (existsSync(file) && !mayReplace) {

@@ -3,32 +3,32 @@
 
 import { parentPort, workerData } from "node:worker_threads";
 import { openRunner } from "../../runners/runner.ts";
-import { openClock } from "../clock.ts";
 import { renewLease } from "../ledger/inbox.ts";
-import { openSqlite } from "../ledger/sqlite/sqlite.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { openLedger } from "../ledger/store/open.ts";
 import type { LeaseLost, LeaseOrder, LeaseThreadData } from "./leases.ts";
 
 interface Held {
   readonly entryId: number;
   readonly fence: number;
   readonly mandateId: string;
+  /** Of the thread's own clock, which no correction moves. */
   renewedAt: number;
 }
 
 const silentMsLimit = 60_000;
 
-const { ledgerFile, home, timing, heartbeat } = workerData as LeaseThreadData;
-const now = openClock(Date.now, timing.clockAheadMs);
-const ledger = openSqlite({ file: ledgerFile, now });
+const { ledgerUrl, home, timing, heartbeat } = workerData as LeaseThreadData;
+let ledger: Ledger | null = null;
 const runner = openRunner({ home, environment: {} });
 const beats = new Int32Array(heartbeat);
 const held = new Map<number, Held>();
 let lastBeat = 0;
-let lastBeatAt = now();
+let lastBeatAt = performance.now();
 
 parentPort?.on("message", (order: LeaseOrder) => {
   if (order.order === "release") held.delete(order.entryId);
-  else held.set(order.entryId, { ...order, renewedAt: now() });
+  else held.set(order.entryId, { ...order, renewedAt: performance.now() });
 });
 
 setInterval(() => void tick(), timing.renewMs);
@@ -36,8 +36,8 @@ setInterval(() => void tick(), timing.renewMs);
 async function tick(): Promise<void> {
   const isAlive = isMainAlive();
   for (const lease of held.values()) {
-    if (isAlive && (await renew(lease))) lease.renewedAt = now();
-    else if (now() - lease.renewedAt >= timing.loseMs) await lose(lease);
+    if (isAlive && (await renew(lease))) lease.renewedAt = performance.now();
+    else if (performance.now() - lease.renewedAt >= timing.loseMs) await lose(lease);
   }
 }
 
@@ -45,14 +45,15 @@ function isMainAlive(): boolean {
   const beat = Atomics.load(beats, 0);
   if (beat !== lastBeat) {
     lastBeat = beat;
-    lastBeatAt = now();
+    lastBeatAt = performance.now();
   }
-  return now() - lastBeatAt < silentMsLimit;
+  return performance.now() - lastBeatAt < silentMsLimit;
 }
 
 /** False when the lease was not renewed, whether it is lost or the ledger cannot be written now. */
 async function renew(lease: Held): Promise<boolean> {
   try {
+    ledger ??= await openLedger(ledgerUrl, { aheadMs: timing.clockAheadMs });
     const isOurs = await ledger.append((tx) => renewLease(tx, lease, timing.leaseMs));
     if (!isOurs) await lose(lease);
     return isOurs;

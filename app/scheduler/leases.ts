@@ -22,7 +22,7 @@ export interface LeaseLost {
 }
 
 export interface LeaseThreadData {
-  readonly ledgerFile: string;
+  readonly ledgerUrl: string;
   readonly home: string;
   readonly timing: Timing;
   /** Counted up by the main thread while its event loop lives. */
@@ -36,7 +36,7 @@ export interface LeaseKeeper extends Leases {
 }
 
 export function openLeases(place: {
-  ledgerFile: string;
+  ledgerUrl: string;
   home: string;
   timing: Timing;
 }): LeaseKeeper {

@@ -10,7 +10,9 @@ import type { Sql } from "../ledger/ledger.ts";
 import { nextLookAt } from "../ledger/mandates.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
 import { tendMessages } from "../outbox/tend.ts";
+import { recoverExpired } from "../turn/recover.ts";
 import { runEntry } from "../turn/turn.ts";
+import { nextEndAt, watchRunning } from "../turn/watching.ts";
 import type { Driver } from "./driver.ts";
 import { lookAtDue } from "./looks.ts";
 
@@ -18,6 +20,10 @@ export interface PumpOptions {
   /** Turns this process runs at the same time. */
   readonly slots: number;
   readonly perRepository: number;
+  /** Work on turns and nothing else; everything by default. */
+  readonly isWorker?: boolean;
+  /** The ledger's time before which no lease counts as lost: after a start its holder may only have been away. */
+  readonly quietUntil?: number;
 }
 
 interface Duty {
@@ -36,20 +42,42 @@ export interface Pump {
 
 /** In order of importance: accept, work, deliver. */
 function duties(host: Host, driver: Driver, options: PumpOptions): readonly Duty[] {
+  if (options.isWorker === true) return [working(host, driver, options)];
   return [
     {
       pass: async () => (await readDeliveries(host)) + (await acceptDeliveries(host)),
       nextAt: nextDeliveryAt,
     },
-    {
-      pass: async () => (await lookAtDue(host)).count + (await startTurns(host, driver, options)),
-      nextAt: async (sql, now) => earliest([await nextLookAt(sql), await nextInboxAt(sql, now)]),
-    },
+    looking(host, driver, options),
     {
       pass: () => tendMessages(host),
       nextAt: nextOutboxAt,
     },
   ];
+}
+
+function looking(host: Host, driver: Driver, options: PumpOptions): Duty {
+  const { quietUntil = 0 } = options;
+  const { pass, nextAt } = working(host, driver, options);
+  return {
+    pass: async () => {
+      // At once, not at the next sweep: nobody else works for a mandate whose worker is dead.
+      const isQuiet = host.ledger.now() < quietUntil;
+      const recovered = isQuiet ? 0 : await recoverExpired(host);
+      return recovered + (await lookAtDue(host)).count + (await pass());
+    },
+    nextAt: async (sql, now) => earliest([await nextLookAt(sql), await nextAt(sql, now)]),
+  };
+}
+
+function working(host: Host, driver: Driver, options: PumpOptions): Duty {
+  return {
+    pass: async () => {
+      await watchRunning(host);
+      return startTurns(host, driver, options);
+    },
+    nextAt: async (sql, now) => earliest([await nextInboxAt(sql, now), await nextEndAt(sql, host)]),
+  };
 }
 
 /** One pass of all lanes, one after the other; true when something was done and another is worth while. */

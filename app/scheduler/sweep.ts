@@ -3,6 +3,7 @@
 
 import type { Host } from "../host.ts";
 import { markUnsure } from "../ledger/outbox.ts";
+import { takeDuty } from "../ledger/processes.ts";
 import { recoverExpired } from "../turn/recover.ts";
 import { lookAtDue } from "./looks.ts";
 
@@ -13,7 +14,10 @@ export interface Swept {
   readonly repairs: number;
 }
 
-export async function sweep(host: Host): Promise<Swept> {
+/** Null while another process has the sweep (3.6). */
+export async function sweep(host: Host): Promise<Swept | null> {
+  const duty = { name: "sweep", holder: host.worker, forMs: host.timing.sweepMs };
+  if (!(await host.ledger.write((tx) => takeDuty(tx, duty)))) return null;
   const leases = await recoverExpired(host);
   const unsure = await host.ledger.write((tx) => markUnsure(tx, host.timing.probeAfterMs));
   const { repairs } = await lookAtDue(host);

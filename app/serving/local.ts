@@ -14,10 +14,10 @@ import { currentPolicy } from "../intake/policy.ts";
 import { repositoryOf, saveRepository } from "../ledger/conversations.ts";
 import type { TaskView } from "../web/dashboard.ts";
 import { startWeb, type WebOptions } from "../web/routes.ts";
-import { welcome } from "../welcome.ts";
 import { diffOf } from "./diff.ts";
 import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
 import { schedule } from "./scheduling.ts";
+import { welcome } from "./welcome.ts";
 
 const self: Person = { id: "2", name: "holdfast", isBot: true };
 /** Whoever is on this machine is the owner; nobody else is let in, whatever HOST says. */
@@ -73,7 +73,7 @@ async function start(parts: Parts, { path, port }: ServeOptions): Promise<Servin
   const { mention } = settings;
   const firstIssue = await welcome(home.ledger, { repository, policy, self, mention });
   const slots = slotsHere();
-  const scheduling = schedule(host, { pumping: { slots, perRepository: slots } });
+  const scheduling = schedule(host, { kind: "server", slots });
   return {
     url: web.url,
     repository,

@@ -42,18 +42,19 @@ export function slotsHere(): number {
 
 /** Takes the home's lock, opens what is needed and lets `use` go on; what fails closes all of it again. Throws Failure. */
 export async function withParts<T>(
-  { settings, log, secrets }: ServingOptions,
+  { settings, log, secrets }: Omit<ServingOptions, "port">,
   use: (parts: Parts) => Promise<T>,
 ): Promise<T> {
   const runner = openRunner({ home: settings.home, environment: process.env });
-  const home = openHome({ settings, mode: "serve" });
+  const home = await openHome({ settings, mode: "serve" });
   const opened: { close(): Promise<void> }[] = [home];
   for (const secret of Object.values(home.secrets)) secrets.keep(secret);
+  for (const secret of passwordOf(settings.ledgerUrl)) secrets.keep(secret);
   try {
     await runner.clear();
     const parser = openParser();
-    const { ledgerFile, folder } = home;
-    const leases = openLeases({ ledgerFile, home: folder, timing: settings.timing });
+    const { ledgerUrl, timing } = settings;
+    const leases = openLeases({ ledgerUrl, home: home.folder, timing });
     opened.push(parser, leases);
     return await use({
       settings,
@@ -85,6 +86,12 @@ export async function withParts<T>(
     await closeAll(opened);
     throw error;
   }
+}
+
+/** As it is written in the address, and as it is meant. */
+function passwordOf(url: string): string[] {
+  const { password } = new URL(url);
+  return password === "" ? [] : [password, decodeURIComponent(password)];
 }
 
 export async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {

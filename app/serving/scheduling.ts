@@ -6,9 +6,12 @@ import { minuteMs, secondMs } from "../../policies/durations.ts";
 import type { Host } from "../host.ts";
 import { keepHouse } from "../housekeeping.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
+import { forgetProcess, showProcess } from "../ledger/processes.ts";
+import { readManifest } from "../manifest.ts";
 import { deliverMessages } from "../outbox/deliver.ts";
+import type { Driver } from "../scheduler/driver.ts";
 import { EmbeddedDriver } from "../scheduler/embedded.ts";
-import { openPump, type PumpOptions } from "../scheduler/pump.ts";
+import { openPump } from "../scheduler/pump.ts";
 import { sweep } from "../scheduler/sweep.ts";
 
 export interface Scheduling {
@@ -29,7 +32,10 @@ const failedRoundMs = minuteMs;
 const flushMsLimit = 5 * secondMs;
 
 export interface ScheduleOptions {
-  readonly pumping: PumpOptions;
+  /** A worker takes turns; a server does everything. */
+  readonly kind: "server" | "worker";
+  /** Turns this process runs at the same time. */
+  readonly slots: number;
   readonly rounds?: readonly Round[];
   /** The pump does nothing before this: what it began without a forge would only be put off. */
   readonly after?: Promise<void>;
@@ -38,7 +44,7 @@ export interface ScheduleOptions {
 /** Starts the pump, the sweep, and the rounds that are asked for. */
 export function schedule(
   host: Host,
-  { pumping, rounds = [], after = Promise.resolve() }: ScheduleOptions,
+  { kind, slots, rounds = [], after = Promise.resolve() }: ScheduleOptions,
 ): Scheduling {
   const { timing, ledger, log } = host;
   const driver = new EmbeddedDriver({
@@ -49,24 +55,19 @@ export function schedule(
   });
   let isEnding = false;
   const pump = openPump(host, driver, {
-    perRepository: pumping.perRepository,
+    // What a repository's policy asks for is the limit, over all processes.
+    perRepository: Infinity,
+    isWorker: kind === "worker",
+    quietUntil: ledger.now() + timing.quietMs,
     get slots() {
-      return isEnding ? 0 : pumping.slots;
+      return isEnding ? 0 : slots;
     },
   });
   void after.then(() => {
     if (!isEnding) driver.start(() => pump.wake());
   });
-  const sweeping: Round = {
-    firstMs: timing.quietMs,
-    act: async () => {
-      await sweep(host).catch((error: unknown) => log.error({ error }, "the sweep failed"));
-      await keepHouse(host).catch((error: unknown) => log.warn({ error }, "cleaning up failed"));
-      driver.ring();
-      return timing.sweepMs;
-    },
-  };
-  const repeating = [sweeping, ...rounds].map((round) => repeat(host, round));
+  const own = ownRounds(host, { driver, kind, slots });
+  const repeating = [...own, ...rounds].map((round) => repeat(host, round));
   return {
     stop: async () => {
       isEnding = true;
@@ -77,9 +78,46 @@ export function schedule(
       await host.running.idle();
       clearTimeout(grace);
       await Promise.all(ended);
-      await flush(host).catch((error: unknown) => log.warn({ error }, "the outbox is not empty"));
+      await atTheEnd(host, kind).catch((error: unknown) => log.warn({ error }, "not all was told"));
     },
   };
+}
+
+/** What every process does at its intervals: it shows itself, cleans up, and sweeps where that is its kind. */
+function ownRounds(
+  host: Host,
+  { driver, kind, slots }: Pick<ScheduleOptions, "kind" | "slots"> & { driver: Driver },
+): Round[] {
+  const { timing, ledger, log } = host;
+  const cleaning: Round = {
+    firstMs: timing.quietMs,
+    act: async () => {
+      await keepHouse(host).catch((error: unknown) => log.warn({ error }, "cleaning up failed"));
+      return timing.sweepMs;
+    },
+  };
+  const sweeping: Round = {
+    firstMs: timing.quietMs,
+    act: async (signal) => {
+      await sweep(host).catch((error: unknown) => log.error({ error }, "the sweep failed"));
+      driver.ring();
+      return cleaning.act(signal);
+    },
+  };
+  const showing: Round = {
+    firstMs: 0,
+    act: async () => {
+      const self = { id: host.worker, kind, version: readManifest().version, slots };
+      await ledger.append((tx) => showProcess(tx, self));
+      return timing.sweepMs;
+    },
+  };
+  return kind === "server" ? [showing, sweeping] : [showing, cleaning];
+}
+
+async function atTheEnd(host: Host, kind: ScheduleOptions["kind"]): Promise<void> {
+  if (kind === "server") await flush(host);
+  await host.ledger.append((tx) => forgetProcess(tx, host.worker));
 }
 
 /** What the last turns had to say. A forge that does not take it now gets it later. */

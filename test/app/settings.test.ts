@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { homeOf, readSettings, type Settings } from "../../app/settings.ts";
 
 const home = "/srv/holdfast";
+const ownLedger = `file:${join(home, "ledger.sqlite")}`;
+const sharedLedger = "postgres://holdfast:word@base.example:5433/ledger?sslmode=require";
 
 function read(environment: Readonly<Record<string, string>>): Settings {
   const decision = readSettings({ HOLDFAST_HOME: home, ...environment });
@@ -40,7 +42,8 @@ test.each<[string, string, Partial<Settings>]>([
   ["HOLDFAST_MENTION", "Robo-1", { mention: "Robo-1", isMentionChosen: true }],
   ["HOLDFAST_MENTION", "holdfast", { mention: "holdfast", isMentionChosen: true }],
   ["TZ", "Europe/Berlin", { timeZone: "Europe/Berlin" }],
-  ["DATABASE_URL", `file:${join(home, "ledger.sqlite")}`, { home }],
+  ["DATABASE_URL", ownLedger, { ledgerUrl: ownLedger }],
+  ["DATABASE_URL", sharedLedger, { ledgerUrl: sharedLedger }],
 ])("%s may be %s", (name, value, expected) => {
   expect(read({ [name]: value })).toMatchObject(expected);
 });
@@ -68,7 +71,8 @@ const wrong = [
   ["HOLDFAST_TIMING", '{"sweepMs":"soon"}'],
   ["HOLDFAST_TIMING", '{"sweep":5}'],
   ["REDIS_URL", "redis://:canary@cache"],
-  ["DATABASE_URL", "postgres://:canary@base"],
+  ["DATABASE_URL", "mysql://:canary@base"],
+  ["DATABASE_URL", "postgres://:canary@:base"],
   ["DATABASE_URL", "file:/elsewhere/ledger.sqlite"],
   ["WEBHOOK_PROXY_URL", "https://smee.example/canary"],
 ] as const;

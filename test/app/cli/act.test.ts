@@ -46,7 +46,7 @@ function installation(policyText = policy): Installation {
       return server;
     },
     async use(act) {
-      const opened = openHome({ settings, mode: "use" });
+      const opened = await openHome({ settings, mode: "use" });
       try {
         return await act(opened);
       } finally {
@@ -83,7 +83,7 @@ function list(one: Installation): Promise<unknown> {
 
 /** A mandate, once there is one in this state. */
 async function mandate(one: Installation, status: MandateRow["status"]): Promise<MandateRow> {
-  const home = openHome({ settings: one.settings, mode: "use" });
+  const home = await openHome({ settings: one.settings, mode: "use" });
   try {
     for (;;) {
       const [found] = await home.ledger.read((sql) => listMandates(sql, { status, limit: 1 }));

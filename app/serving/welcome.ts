@@ -1,10 +1,10 @@
 // The first issue of a local repository (spec 8.6): says what can be tried, with a task that is ready to run.
 
-import type { PolicyFile } from "../policies/policy-file.ts";
-import { taskExample } from "../policies/tasks.ts";
-import type { Person } from "./forge/forge.ts";
-import { addIssue, listIssues } from "./ledger/issues.ts";
-import type { Ledger } from "./ledger/ledger.ts";
+import type { PolicyFile } from "../../policies/policy-file.ts";
+import { taskExample } from "../../policies/tasks.ts";
+import type { Person } from "../forge/forge.ts";
+import { addIssue, listIssues } from "../ledger/issues.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 
 interface Newcomer {
   readonly repository: { readonly id: string };

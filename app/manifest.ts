@@ -8,6 +8,6 @@ export interface Manifest {
 }
 
 export function readManifest(): Manifest {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
   return JSON.parse(text) as Manifest;
 }
