@@ -13,6 +13,7 @@ import { openHome, type Home } from "../home.ts";
 import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import { proveWritable } from "../ledger/facts.ts";
 import { listMandates } from "../ledger/mandates.ts";
+import { listProcesses } from "../ledger/processes.ts";
 import { schemaVersion } from "../ledger/sqlite/migrations.ts";
 import { readManifest } from "../manifest.ts";
 import { indent, jsonOf, printable, said, troubleOf, type Ending } from "../notices/terminal.ts";
@@ -22,6 +23,7 @@ import { appFileOf } from "../setup/app-file.ts";
 import { readAppKeys, type AppKeysDecision } from "../setup/app-keys.ts";
 import { good, problem, type Check } from "../setup/check.ts";
 import { connectionChecks, reachChecks } from "../setup/connection-checks.ts";
+import { isServedBy, processChecks } from "../setup/process-checks.ts";
 import { seePolicy, withRunner, type PolicySeen } from "./policy-seen.ts";
 
 /** Exit code 1 where there is a problem; warnings are none. */
@@ -70,15 +72,17 @@ async function homeChecks(settings: Settings): Promise<Check[]> {
   }
   try {
     const checks = [good("home", `${home.folder} is writable`), await ledgerCheck(home, settings)];
+    const now = home.ledger.now();
+    const processes = await home.ledger.read(listProcesses);
+    const isServed = home.holder !== null || isServedBy(processes, now);
     return [
       ...checks,
-      holderCheck(home),
+      holderCheck(home, isServed),
+      ...processChecks(processes, now),
       await clockCheck(home, settings),
-      ...(await home.ledger.read((sql) => {
-        return connectionChecks(sql, { now: home.ledger.now(), isServed: home.holder !== null });
-      })),
+      ...(await home.ledger.read((sql) => connectionChecks(sql, { now, isServed }))),
       ...(await repositoryChecks(home)),
-      ...(await invariantChecks(home)),
+      ...(await invariantChecks(home, isServed)),
     ];
   } finally {
     await home.close();
@@ -119,7 +123,8 @@ async function ledgerCheck(home: Home, { ledgerUrl }: Settings): Promise<Check> 
   }
 }
 
-function holderCheck({ holder }: Home): Check {
+function holderCheck({ holder }: Home, isServed: boolean): Check {
+  if (holder === null && isServed) return good("server", "it runs elsewhere, on the same ledger");
   if (holder === null) {
     const seen = "no process serves this home, so nothing moves on";
     return {
@@ -214,10 +219,10 @@ function stallChecks(check: string, policy: PolicyFile): Check[] {
   );
 }
 
-async function invariantChecks(home: Home): Promise<Check[]> {
+async function invariantChecks(home: Home, isServed: boolean): Promise<Check[]> {
   const found = await home.ledger.read((sql) => violations(sql, home.ledger.now()));
   if (found.length === 0) return [good("invariants", "every invariant holds")];
-  return found.map((violation) => violationCheck(violation, home.holder !== null));
+  return found.map((violation) => violationCheck(violation, isServed));
 }
 
 /** Where nobody serves the home, what is late is no fault of the ledger. */

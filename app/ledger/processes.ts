@@ -1,7 +1,7 @@
 // Processes that share a ledger (spec 3.6, 7.1): what only one of them does at a time, and who they are, for people to
 // see. No turn depends on it: whose claim counts, its fence decides.
 
-import { dayMs } from "../../policies/durations.ts";
+import { hourMs, minuteMs } from "../../policies/durations.ts";
 import type { Sql, Tx } from "./ledger.ts";
 
 /** Takes a duty for `forMs`, or keeps it; false while another process has it. */
@@ -33,7 +33,13 @@ export interface ProcessRow {
 }
 
 /** How long a process that is not seen any more is still shown. */
-const shownMs = dayMs;
+const shownMs = hourMs;
+const missedMs = minuteMs;
+
+/** It did not end in order, and nothing is seen of it any more: what it worked on is with others by now. */
+export function isMissed({ seenAt }: Pick<ProcessRow, "seenAt">, now: number): boolean {
+  return now - seenAt > missedMs;
+}
 
 /** A process says that it is there. */
 export async function showProcess(
@@ -57,6 +63,11 @@ export async function showProcess(
 /** A process that ends in order is not missed. */
 export async function forgetProcess(tx: Tx, id: string): Promise<void> {
   await tx.run("DELETE FROM process WHERE id = ?", id);
+}
+
+/** Of a ledger that only one process serves: those before it are gone, in order or not. */
+export async function forgetProcesses(tx: Tx): Promise<void> {
+  await tx.run("DELETE FROM process");
 }
 
 export function listProcesses(sql: Sql): Promise<ProcessRow[]> {

@@ -7,10 +7,11 @@ import { openRunner, type Runner } from "../../runners/runner.ts";
 import { openHome, type Home } from "../home.ts";
 import { RunningTurns, type Host } from "../host.ts";
 import { openParser } from "../intake/parser.ts";
+import { forgetProcesses } from "../ledger/processes.ts";
 import type { Log } from "../log.ts";
 import { redact, type Secrets } from "../redact.ts";
 import { openLeases } from "../scheduler/leases.ts";
-import type { Settings } from "../settings.ts";
+import { isPostgres, type Settings } from "../settings.ts";
 
 /** What every mode is started with. */
 export interface ServingOptions {
@@ -52,6 +53,8 @@ export async function withParts<T>(
   for (const secret of passwordOf(settings.ledgerUrl)) secrets.keep(secret);
   try {
     await runner.clear();
+    // The home's lock says that nobody else is there.
+    if (!isPostgres(settings.ledgerUrl)) await home.ledger.write(forgetProcesses);
     const parser = openParser();
     const { ledgerUrl, timing } = settings;
     const leases = openLeases({ ledgerUrl, home: home.folder, timing });
@@ -74,7 +77,8 @@ export async function withParts<T>(
         timing: settings.timing,
         log,
         redact: (text) => redact(text, secrets),
-        worker: `${hostname()}-${process.pid}`,
+        // Not by its number alone: in a container every process is the first.
+        worker: `${hostname()}-${process.pid}-${randomInt(16 ** 4).toString(16)}`,
         timeZone: settings.timeZone,
         script: settings.script,
         markerKey: home.secrets.markerKey,

@@ -1,4 +1,4 @@
-// Health (spec 7.4): queues, lag, forges and what could not be delivered, and two probes for other
+// Health (spec 7.4): queues, lag, processes, forges and what could not be delivered, and two probes for other
 // programs. A probe tells that something is wrong, never what is in the ledger.
 
 import type { HttpAnswer } from "../http.ts";
@@ -6,6 +6,7 @@ import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts
 import { healthOf, proveWritable, type Health } from "../ledger/facts.ts";
 import { isSilent, listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
 import type { Ledger, Sql } from "../ledger/ledger.ts";
+import { isMissed, listProcesses, type ProcessRow } from "../ledger/processes.ts";
 import type { Log } from "../log.ts";
 import { html, type Html, type HtmlValue } from "./html.ts";
 import { since, type Page, type View } from "./page.ts";
@@ -25,6 +26,7 @@ export async function healthPage(sql: Sql, view: View, held: string | null): Pro
     ledgerLine(held !== "persistence-unavailable"),
     ...linesOf(await healthOf(sql), view),
     ...(held === "forge-unreachable" ? [unreachable] : []),
+    ...(await listProcesses(sql)).map((row) => processLine(row, view)),
     ...connections.map((row) => connectionLine(row, view)),
     ...reachLines(await listRepositories(sql)),
   ];
@@ -80,6 +82,13 @@ function connectionLine({ name, ...row }: ConnectionRow, view: View): Line {
   const value = html`last delivery ${moment(lastDeliveryAt, view)}, last sweep
   ${moment(sweptAt, view)}, ${recovered} recovered`;
   return { name: `Connection ${name}`, value, isGood: !isSilent(sweptAt, view.now) };
+}
+
+function processLine({ kind, id, ...row }: ProcessRow, view: View): Line {
+  const { version, slots, seenAt } = row;
+  const value = html`${version}, ${slots} at a time, last seen ${since(seenAt, view)}`;
+  const name = kind === "server" ? "Server" : "Worker";
+  return { name: `${name} ${id}`, value, isGood: !isMissed(row, view.now) };
 }
 
 function moment(at: number | null, view: View): HtmlValue {

@@ -7,6 +7,7 @@ import { plant, startAt } from "../fakes/ledger.ts";
 import { describeClaims } from "./ledger-claims.ts";
 import { sharedOf, type Begin, type LedgerHarness } from "./ledger-harness.ts";
 import { describeOnce } from "./ledger-once.ts";
+import { describeProcesses } from "./ledger-processes.ts";
 
 export interface LedgerAdapter {
   readonly make: Begin;
@@ -26,6 +27,7 @@ export function describeLedger(name: string, { make, isShared }: LedgerAdapter):
     describeTrouble(begin);
     describeClaims(begin, isShared);
     describeOnce(begin);
+    describeProcesses(begin);
     if (isShared) describeSharing(begin);
   });
 }

@@ -6,8 +6,10 @@ import { changeConnection } from "../../../app/ledger/incoming/connections.ts";
 import { latestComments, listIssues } from "../../../app/ledger/issues.ts";
 import { changeMandate, changeReach } from "../../../app/ledger/mandates.ts";
 import { post } from "../../../app/ledger/outbox.ts";
+import { showProcess } from "../../../app/ledger/processes.ts";
 import { armWait } from "../../../app/ledger/waits.ts";
 import { redact } from "../../../app/redact.ts";
+import { minuteMs } from "../../../policies/durations.ts";
 import { allDeliveries } from "../../fakes/ledger.ts";
 import { addSampleMandate, openSampleIssue, openSite, startAt, type Site } from "./site.ts";
 
@@ -262,6 +264,21 @@ describe("probes", () => {
     const later = await textOf(site, "/health");
     expect(later).toContain("Needs a look");
     expect(later).toMatch(/Repositories suspended.*door/s);
+  });
+
+  test("health shows every process that shares the ledger, and which of them is missed", async () => {
+    const site = await openSite();
+    const worker = { id: "shed-9-beef", kind: "worker", version: "0.1.0", slots: 2 } as const;
+    await site.ledger.write((tx) => showProcess(tx, worker));
+    const page = await textOf(site, "/health");
+    expect(page).toMatch(
+      /Worker shed-9-beef.*0\.1\.0, 2 at a time, last seen <time[^>]*>just now/s,
+    );
+    expect(page).toContain("Everything that waits has what moves it on.");
+    await site.ledger.write((tx) =>
+      tx.run("UPDATE process SET seen_at = ?", tx.now - 2 * minuteMs),
+    );
+    expect(await textOf(site, "/health")).toContain("Needs a look");
   });
 
   test("a forge that does not answer is what readiness and health say", async () => {
