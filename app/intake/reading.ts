@@ -9,6 +9,7 @@ import {
   finishDelivery,
   postponeDelivery,
   readDelivery,
+  stillUnread,
   unreadDeliveries,
   type RawDelivery,
 } from "../ledger/incoming/deliveries.ts";
@@ -30,11 +31,12 @@ export async function readDeliveries(host: Host): Promise<number> {
   if (raws.length === 0) return 0;
   const read = await Promise.all(raws.map((raw) => readOne(host, raw)));
   await commit(host, async (tx) => {
+    const unread = await stillUnread(tx, raws);
     const fresh = raws.filter(({ attempts }) => attempts === 0);
     for (const name of new Set(fresh.map(({ connection }) => connection))) {
       await changeConnection(tx, name, { lastDeliveryAt: tx.now });
     }
-    for (const one of read) {
+    for (const one of read.filter(({ raw }) => unread.has(raw.id))) {
       if ("events" in one) await readDelivery(tx, one.raw, one.events);
       else if (one.outcome === "later") {
         await postponeDelivery(tx, one.raw, tx.now + host.timing.retryFirstMs);

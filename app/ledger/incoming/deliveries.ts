@@ -2,7 +2,7 @@
 
 import { subjectOf, type EventText, type ForgeEvent } from "../../../policies/events.ts";
 import type { Sql, Tx } from "../ledger.ts";
-import { insertOnce, update } from "../rows.ts";
+import { insertOnce, marksFor, portions, update } from "../rows.ts";
 
 export interface DeliveryRow {
   readonly id: number;
@@ -55,14 +55,30 @@ export function storeDelivery(
   return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
 }
 
+const isUnread = "handled_at IS NULL AND payload_json IS NULL";
+
 /** Raw deliveries that nobody has looked into, in the order they came. */
 export function unreadDeliveries(sql: Sql, now: number, limit: number): Promise<RawDelivery[]> {
   return sql.all<RawDelivery>(
     `SELECT id, connection, guid, event, body, attempts FROM delivery
-     WHERE handled_at IS NULL AND payload_json IS NULL AND next_at <= ? ORDER BY id LIMIT ?`,
+     WHERE ${isUnread} AND next_at <= ? ORDER BY id LIMIT ?`,
     now,
     limit,
   );
+}
+
+/** Those of the deliveries that nobody has looked into meanwhile: another process may have read them, too. */
+export async function stillUnread(tx: Tx, raws: readonly RawDelivery[]): Promise<Set<number>> {
+  const unread = new Set<number>();
+  for (const portion of portions(raws)) {
+    const ids = portion.map(({ id }) => id);
+    const rows = await tx.all<{ id: number }>(
+      `SELECT id FROM delivery WHERE ${isUnread} AND id IN (${marksFor(ids)})`,
+      ...ids,
+    );
+    for (const { id } of rows) unread.add(id);
+  }
+  return unread;
 }
 
 /**

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Webhooks } from "../../../app/forge/webhooks.ts";
 import { readDeliveries } from "../../../app/intake/reading.ts";
 import { findConnection } from "../../../app/ledger/incoming/connections.ts";
+import { openDeliveries } from "../../../app/ledger/incoming/deliveries.ts";
 import { secondMs } from "../../../policies/durations.ts";
 import { openIntake, textEvent } from "../../fakes/intake.ts";
 
@@ -34,4 +35,14 @@ test("what is not what its event promises is finished, and hinders no other", as
   await intake.deliver("g-2", []);
   expect(await readDeliveries(intake.host)).toBe(2);
   expect(await intake.outcomes()).toEqual({ "g-1": "bad-delivery", "g-2": "ignored" });
+});
+
+test("what two processes read at the same time is read once, and nothing of it is lost", async () => {
+  const intake = openIntake();
+  await intake.deliver("g-1", [textEvent("1")]);
+  await intake.deliver("g-2", null);
+  await Promise.all([readDeliveries(intake.host), readDeliveries(intake.host)]);
+  const open = await intake.host.ledger.read((sql) => openDeliveries(sql, intake.clock.at, 10));
+  expect(open.map(({ guid }) => guid)).toEqual(["g-1"]);
+  expect(await intake.outcomes()).toEqual({ "g-2": "bad-delivery" });
 });
