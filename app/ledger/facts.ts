@@ -58,6 +58,16 @@ export async function factsOf(sql: Sql, id: string, shown: Shown): Promise<Manda
   };
 }
 
+export async function factsOfEach(
+  sql: Sql,
+  mandates: readonly Pick<MandateRow, "id">[],
+  shown: Shown,
+): Promise<MandateFacts[]> {
+  const facts: MandateFacts[] = [];
+  for (const { id } of mandates) facts.push(await factsOf(sql, id, shown));
+  return facts;
+}
+
 /** A hold shows only where a mandate would go on by itself (1.1). */
 async function holdOf(sql: Sql, mandate: MandateRow): Promise<MandateFacts["hold"]> {
   const holdable: readonly Status[] = ["queued", "assessing", "waiting"];

@@ -2,7 +2,10 @@
 // `Sql` to read or a `Tx` to write; a `Tx` exists only inside `write`, so nothing changes outside a transaction (I3).
 // No network call, child process or timer may be awaited inside a transaction.
 
-/** Reading access. Placeholders are `?`; JSON columns come back parsed, names in camelCase. */
+/**
+ * Reading access. Placeholders are `?`; JSON columns come back parsed, names in camelCase. Questions are asked one after
+ * the other: what stands behind it may be a single connection, and what it is asked at once it refuses.
+ */
 export interface Sql {
   all<Row>(statement: string, ...values: SqlValue[]): Promise<Row[]>;
   first<Row>(statement: string, ...values: SqlValue[]): Promise<Row | undefined>;

@@ -118,10 +118,11 @@ export function openPump(host: Host, driver: Driver, options: PumpOptions): Pump
   async function arm(): Promise<void> {
     const resting = lanes.filter((lane) => !lane.isWorking());
     const now = host.ledger.now();
-    const times = await host.ledger.read((sql) =>
-      Promise.all(resting.map(({ nextAt }) => nextAt(sql, now))),
-    );
-    const at = earliest(times);
+    const at = await host.ledger.read(async (sql) => {
+      const times: (number | null)[] = [];
+      for (const { nextAt } of resting) times.push(await nextAt(sql, now));
+      return earliest(times);
+    });
     driver.arm(at === null ? null : Math.max(at, failedUntil));
   }
 

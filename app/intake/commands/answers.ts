@@ -6,7 +6,7 @@ import { commandTable } from "../../../policies/commands/commands.ts";
 import { dayMs, hourMs } from "../../../policies/durations.ts";
 import { permissionFor } from "../../../policies/policy-file.ts";
 import { operatorId } from "../../forge/permission.ts";
-import { factsOf } from "../../ledger/facts.ts";
+import { factsOfEach } from "../../ledger/facts.ts";
 import type { Tx } from "../../ledger/ledger.ts";
 import { mandatesIn } from "../../ledger/mandates.ts";
 import { countMessages, post, repost } from "../../ledger/outbox.ts";
@@ -91,8 +91,7 @@ export async function refuseOnce(tx: Tx, accepted: Accepted, body: string): Prom
 export async function statusText(tx: Tx, accepted: Accepted, id: string | null): Promise<string> {
   const mandates = await mandatesIn(tx, accepted.conversation.id, { all: id !== null });
   const wanted = id === null ? mandates : mandates.filter((mandate) => mandate.id === id);
-  const facts = await Promise.all(wanted.map((one) => factsOf(tx, one.id, accepted.host)));
-  return statusAnswer(facts, accepted.host.mention);
+  return statusAnswer(await factsOfEach(tx, wanted, accepted.host), accepted.host.mention);
 }
 
 export function helpText(accepted: Accepted): string {

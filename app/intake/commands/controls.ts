@@ -5,7 +5,7 @@ import type { Command, Keyword } from "../../../policies/commands/commands.ts";
 import { dayMs, formatDuration } from "../../../policies/durations.ts";
 import { fits, fittingCommands, type FitFacts } from "../../../policies/mandate/fits.ts";
 import type { EntryKind } from "../../../policies/mandate/mandate.ts";
-import { factsOf } from "../../ledger/facts.ts";
+import { factsOf, factsOfEach } from "../../ledger/facts.ts";
 import { addGrant, addHold, holdOn, liftHold, record } from "../../ledger/history.ts";
 import { addEntry } from "../../ledger/inbox.ts";
 import type { Tx } from "../../ledger/ledger.ts";
@@ -161,7 +161,7 @@ async function stoppedText(
   stopped: readonly MandateRow[],
 ): Promise<string> {
   const { host } = accepted;
-  const mandates = await Promise.all(stopped.map((one) => factsOf(tx, one.id, host)));
+  const mandates = await factsOfEach(tx, stopped, host);
   return answerNotice({ kind: "stopped", mandates, alsoExists: [] }, host.mention);
 }
 

@@ -100,7 +100,7 @@ export class PostgresLedger implements Ledger {
       throw failureOf(error);
     });
     try {
-      return await question(sqlOf(client));
+      return await question(sqlOf(oneByOne(client)));
     } catch (error) {
       broken = isUnavailable(error);
       throw failureOf(error);
@@ -211,22 +211,38 @@ function storable(value: SqlValue): SqlValue {
     : value;
 }
 
-function sqlOf(client: Asking): Sql {
+type Ask = (text: string, values: readonly SqlValue[]) => ReturnType<typeof ask>;
+
+/** What is asked beside an open question could run after the transaction that asked it. */
+function oneByOne(client: Asking): Ask {
+  let isAsking = false;
+  return async (text, values) => {
+    if (isAsking) throw new Error("a second question was asked before the first was answered");
+    isAsking = true;
+    try {
+      return await ask(client, text, values);
+    } finally {
+      isAsking = false;
+    }
+  };
+}
+
+function sqlOf(asking: Ask): Sql {
   return {
     all: async <T>(text: string, ...values: SqlValue[]) =>
-      (await ask(client, text, values)).rows.map((raw) => rowFrom(raw) as T),
+      (await asking(text, values)).rows.map((raw) => rowFrom(raw) as T),
     first: async <T>(text: string, ...values: SqlValue[]) => {
-      const [raw] = (await ask(client, text, values)).rows;
+      const [raw] = (await asking(text, values)).rows;
       return raw === undefined ? undefined : (rowFrom(raw) as T);
     },
   };
 }
 
 function txOf(client: Asking, now: number): Tx {
+  const asking = oneByOne(client);
   return {
-    ...sqlOf(client),
+    ...sqlOf(asking),
     now,
-    run: async (text: string, ...values: SqlValue[]) =>
-      (await ask(client, text, values)).rowCount ?? 0,
+    run: async (text: string, ...values: SqlValue[]) => (await asking(text, values)).rowCount ?? 0,
   } as Tx;
 }
