@@ -1,7 +1,7 @@
 // The data folder of an installation (spec 7.2, 8.2): ledger, secrets, and who serves it.
 // A second serving process is told who the first one is; commands read and write beside it.
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   accessSync,
   chmodSync,
@@ -31,6 +31,8 @@ export type Secrets = z.infer<typeof Secrets>;
 
 export interface Home {
   readonly folder: string;
+  /** Tells this home from others on the same ledger; nothing follows from it. */
+  readonly id: string;
   readonly ledger: Ledger;
   readonly secrets: Secrets;
   /** Who serves this home now; null when nobody does. */
@@ -65,12 +67,14 @@ export async function openHome(options: {
   if (options.mode === "use") lock?.release();
   const held = options.mode === "serve" ? lock : null;
   try {
+    const own = readSecrets(folder);
     const ledger = await openLedger(ledgerUrl, { aheadMs: timing.clockAheadMs });
     return {
       folder,
+      id: idOf(own),
       ledger,
       holder,
-      secrets: await sharedSecrets(ledger, { ledgerUrl, own: readSecrets(folder) }),
+      secrets: await sharedSecrets(ledger, { ledgerUrl, own }),
       announce: (url) => writeHolder(folder, url),
       close: async () => {
         await ledger.close();
@@ -81,6 +85,11 @@ export async function openHome(options: {
     held?.release();
     throw error;
   }
+}
+
+/** Of the home's own token, which it does not give away. */
+function idOf({ pageToken }: Secrets): string {
+  return createHash("sha256").update(`home ${pageToken}`).digest("hex").slice(0, 16);
 }
 
 /** Whoever works on one ledger must know the others' comments by their marks: the first one's key is everybody's. */

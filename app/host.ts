@@ -35,6 +35,8 @@ export interface Host {
   /** Takes secrets out of a text that leaves for a forge (I11). */
   readonly redact: (text: string) => string;
   readonly worker: string;
+  /** Which home this is, for the others that work on the same ledger; null where there are no others. */
+  readonly homeId: string | null;
   readonly mention: string;
   readonly timeZone: string;
   readonly script: string | null;

@@ -5,6 +5,7 @@ import { dayMs } from "../policies/durations.ts";
 import type { Host } from "./host.ts";
 import { dropBodies } from "./ledger/incoming/deliveries.ts";
 import { findMandate } from "./ledger/mandates.ts";
+import { dropStates } from "./ledger/shared/saved-states.ts";
 
 const keptMs = 14 * dayMs;
 const bodiesKeptMs = 7 * dayMs;
@@ -12,7 +13,10 @@ const bodiesKeptMs = 7 * dayMs;
 export async function keepHouse(host: Pick<Host, "ledger" | "running" | "runner">): Promise<void> {
   const { runner } = host;
   const now = host.ledger.now();
-  await host.ledger.write((tx) => dropBodies(tx, now - bodiesKeptMs));
+  await host.ledger.write(async (tx) => {
+    await dropBodies(tx, now - bodiesKeptMs);
+    await dropStates(tx, now - keptMs);
+  });
   for (const id of await runner.kept()) {
     const mandate = await host.ledger.read((sql) => findMandate(sql, id));
     const endedAt = mandate?.endedAt ?? null;

@@ -7,6 +7,7 @@ import type { TaskProgress } from "../policies/tasks.ts";
 import { sweepHome } from "./disk.ts";
 import { requireGit } from "./git.ts";
 import { endLeftovers, managedOutside } from "./processes.ts";
+import { packState, unpackState } from "./repository/carrying.ts";
 import { checkoutOf } from "./repository/checkout.ts";
 import { inspectRepository } from "./repository/inspection.ts";
 import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
@@ -161,6 +162,22 @@ export type Replay =
   | { readonly kind: "conflicts"; readonly files: readonly string[] }
   | { readonly kind: "nothing" };
 
+/** A saved state as another worker can take it up (7.1): what its repository does not have, as a Git pack. */
+export interface CarriedState {
+  readonly commit: string;
+  readonly base: string;
+  readonly pack: Uint8Array;
+}
+
+export interface CarryRequest {
+  readonly mandateId: string;
+  readonly repository: RepositorySource;
+  /** The pull request that the base was a head of; null for none. */
+  readonly pull: number | null;
+  /** Null where the worker that has the files could not save them. */
+  readonly state: CarriedState | null;
+}
+
 export interface PolicySource {
   readonly commit: string;
   /** Null when the default branch has no policy file. */
@@ -178,6 +195,10 @@ export interface Runner {
   publish(request: PublishRequest): Promise<PublishOutcome>;
   /** Moves the work so far onto another head (1.5). Safe to repeat after a crash. Throws Failure `head-gone`. */
   replay(request: ReplayRequest): Promise<Replay>;
+  /** The saved state as others can take it up; null where there is none, or more than can be carried. Throws Failure. */
+  packState(mandateId: string): Promise<CarriedState | null>;
+  /** Takes up what another worker saved, in place of what is here of the mandate. Throws Failure. */
+  unpackState(request: CarryRequest): Promise<void>;
   /** Reads the policy file from the head of the default branch. Throws Failure. */
   readPolicy(repository: RepositorySource): Promise<PolicySource>;
   /** What a mandate changed against its base, as a unified diff for pages; null when nothing of it is left here. */
@@ -206,6 +227,8 @@ export function openRunner(place: WorkPlace): Runner {
     runTurn: (request, host) => runTurn(place, request, host),
     publish: (request) => publishWork(place, request),
     replay: (request) => replayWork(place, request),
+    packState: (mandateId) => packState(place, mandateId),
+    unpackState: (request) => unpackState(place, request),
     readPolicy: (repository) => readPolicy(place, repository),
     diff: (request) => diffOf(place, request),
     managedOutside: () => managedOutside(join(place.home, "work")),

@@ -13,7 +13,7 @@ import { openHome, type Home } from "../home.ts";
 import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts";
 import { proveWritable } from "../ledger/facts.ts";
 import { listMandates } from "../ledger/mandates.ts";
-import { listProcesses } from "../ledger/processes.ts";
+import { listProcesses } from "../ledger/shared/processes.ts";
 import { schemaVersion } from "../ledger/sqlite/migrations.ts";
 import { readManifest } from "../manifest.ts";
 import { indent, jsonOf, printable, said, troubleOf, type Ending } from "../notices/terminal.ts";

@@ -11,7 +11,7 @@ export interface Sql {
   first<Row>(statement: string, ...values: SqlValue[]): Promise<Row | undefined>;
 }
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | Uint8Array | null;
 
 declare const transaction: unique symbol;
 

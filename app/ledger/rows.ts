@@ -71,6 +71,7 @@ function valueOf(field: string, value: unknown): SqlValue {
   if (jsonFields.has(field)) return JSON.stringify(value);
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "string" || typeof value === "number") return value;
+  if (value instanceof Uint8Array) return value;
   throw new TypeError(`field ${field} cannot be stored as ${typeof value}`);
 }
 

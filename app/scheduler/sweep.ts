@@ -3,7 +3,7 @@
 
 import type { Host } from "../host.ts";
 import { markUnsure } from "../ledger/outbox.ts";
-import { takeDuty } from "../ledger/processes.ts";
+import { takeDuty } from "../ledger/shared/processes.ts";
 import { recoverExpired } from "../turn/recover.ts";
 import { lookAtDue } from "./looks.ts";
 

@@ -7,7 +7,7 @@ import { openRunner, type Runner } from "../../runners/runner.ts";
 import { openHome, type Home } from "../home.ts";
 import { RunningTurns, type Host } from "../host.ts";
 import { openParser } from "../intake/parser.ts";
-import { forgetProcesses } from "../ledger/processes.ts";
+import { forgetProcesses } from "../ledger/shared/processes.ts";
 import type { Log } from "../log.ts";
 import { redact, type Secrets } from "../redact.ts";
 import { openLeases } from "../scheduler/leases.ts";
@@ -79,6 +79,7 @@ export async function withParts<T>(
         redact: (text) => redact(text, secrets),
         // Not by its number alone: in a container every process is the first.
         worker: `${hostname()}-${process.pid}-${randomInt(16 ** 4).toString(16)}`,
+        homeId: isPostgres(settings.ledgerUrl) ? home.id : null,
         timeZone: settings.timeZone,
         script: settings.script,
         markerKey: home.secrets.markerKey,

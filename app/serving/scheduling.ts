@@ -6,7 +6,7 @@ import { minuteMs, secondMs } from "../../policies/durations.ts";
 import type { Host } from "../host.ts";
 import { keepHouse } from "../housekeeping.ts";
 import { nextOutboxAt } from "../ledger/outbox.ts";
-import { forgetProcess, showProcess } from "../ledger/processes.ts";
+import { forgetProcess, showProcess } from "../ledger/shared/processes.ts";
 import { readManifest } from "../manifest.ts";
 import { deliverMessages } from "../outbox/deliver.ts";
 import type { Driver } from "../scheduler/driver.ts";

@@ -1,7 +1,7 @@
 // What doctor reads in the ledger about the processes that share it (spec 3.6, 7.1): who is there, and who is missed.
 
 import { formatInstant } from "../../policies/durations.ts";
-import { isMissed, type ProcessRow } from "../ledger/processes.ts";
+import { isMissed, type ProcessRow } from "../ledger/shared/processes.ts";
 import { good, warning, type Check } from "./check.ts";
 
 export function processChecks(rows: readonly ProcessRow[], now: number): Check[] {

@@ -20,12 +20,14 @@ import {
   type MandateRow,
 } from "../ledger/mandates.ts";
 import { messagesOf, post, touchStatus } from "../ledger/outbox.ts";
+import { keepState } from "../ledger/shared/saved-states.ts";
 import { changeTurn, type TurnChange } from "../ledger/turns.ts";
 import { armWait, endWait, liveWait } from "../ledger/waits.ts";
 import { blockedNotice } from "../notices/blocked.ts";
 import { questionNotice } from "../notices/question.ts";
 import { resultNotice, type PublishWords } from "../notices/result.ts";
 import { postWhole } from "../outbox/whole.ts";
+import type { NewState } from "./carrying.ts";
 import { ringForKept } from "./nudging.ts";
 
 export interface EndedTurn {
@@ -35,11 +37,17 @@ export interface EndedTurn {
   readonly facts: TurnChange;
   readonly task: TaskState | null;
   readonly baseCommit: string | null;
+  /** What other workers go on from; missing where the state before stays. */
+  readonly state?: NewState | undefined;
 }
 
-/** Settles an ended turn and commits everything that follows. Throws StaleClaim when the lease was lost. */
+/**
+ * Settles an ended turn and commits everything that follows, with the state that others go on from. Throws StaleClaim when
+ * the lease was lost.
+ */
 export async function commitTurn(tx: Tx, host: Host, turn: EndedTurn): Promise<void> {
   await finishClaim(tx, turn.claim);
+  if (turn.state !== undefined) await keepState(tx, turn.state);
   await settleTurn(tx, host, turn);
 }
 

@@ -5,6 +5,8 @@ import type { Host } from "../host.ts";
 import type { RepositoryRow } from "../ledger/conversations.ts";
 import { record } from "../ledger/history.ts";
 import { changeMandate, type MandateRow } from "../ledger/mandates.ts";
+import { keepState } from "../ledger/shared/saved-states.ts";
+import { stateHere } from "./carrying.ts";
 import { sourceOf } from "./claimed.ts";
 import { commit } from "./persist.ts";
 
@@ -31,7 +33,9 @@ export async function followHead(
     to: { pull: to.pull, commit: to.commit },
   });
   const conflicts = replay.kind === "conflicts" ? replay.files : [];
+  const state = await stateHere(host, { mandateId: mandate.id, isSaved: true });
   await commit(host, async (tx) => {
+    if (state !== undefined) await keepState(tx, state);
     await changeMandate(tx, mandate.id, { baseCommit: to.commit });
     const facts = { from: baseCommit, to: to.commit, conflicts };
     await record(tx, "work-replayed", { mandateId: mandate.id, facts });

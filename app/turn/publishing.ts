@@ -17,6 +17,7 @@ import { touchStatus } from "../ledger/outbox.ts";
 import { lastTurn } from "../ledger/turns.ts";
 import { quote } from "../notices/neutralise.ts";
 import { pullBody, pullTitle } from "../notices/pull.ts";
+import { takeUpState } from "./carrying.ts";
 import { block, finish } from "./checkpoint.ts";
 import { sourceOf, type ClaimedEntry } from "./claimed.ts";
 import { followHead } from "./head.ts";
@@ -62,6 +63,7 @@ async function publish(host: Host, context: ClaimedEntry): Promise<Published> {
   if (mandate.baseCommit === null || last === undefined || last.savedCommit === null) {
     return { outcome: { kind: "empty" }, pull: null };
   }
+  await takeUpState(host, context);
   const base = await replayed(host, context, mandate.baseCommit);
   if (typeof base !== "string") return { outcome: base, pull: null };
   const forge = forgeOf(host, repository.connection);
@@ -279,7 +281,7 @@ async function lose(tx: Tx, host: Host, { claim }: ClaimedEntry): Promise<void> 
   await finishClaim(tx, claim);
   const mandate = await unfinished(tx, claim.mandateId);
   if (mandate === null) return;
-  const what = "what it had made is no longer on this machine, so nothing was published";
+  const what = "what it had made is nowhere any more, so nothing was published";
   await block(tx, host, { mandate, reason: "checkout-failed", what });
 }
 

@@ -14,6 +14,7 @@ import type { Tx } from "../ledger/ledger.ts";
 import { mandateOf, type MandateRow } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
 import { beginTurn, type TurnRow } from "../ledger/turns.ts";
+import { stateHere, takeUpState, type NewState } from "./carrying.ts";
 import { block, commitTurn, type EndedTurn } from "./checkpoint.ts";
 import { claimedEntry, sourceOf, type ClaimedEntry } from "./claimed.ts";
 import { followHead } from "./head.ts";
@@ -61,7 +62,18 @@ async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Pr
   );
   if (handle.cause() === "lease") throw new StaleClaim(context.claim);
   const ended = endedTurn(context, begun.turn, { result, end: endOf(result.end, handle) });
-  await commit(host, (tx) => commitTurn(tx, host, ended));
+  const state = await stateAfter(host, context, result);
+  await commit(host, (tx) => commitTurn(tx, host, { ...ended, state }));
+}
+
+/** A turn that was not even prepared has left everything as it was. */
+async function stateAfter(
+  host: Host,
+  { mandate }: ClaimedEntry,
+  { baseCommit, savedCommit }: TurnResult,
+): Promise<NewState | undefined> {
+  if (baseCommit === null) return undefined;
+  return stateHere(host, { mandateId: mandate.id, isSaved: savedCommit !== null });
 }
 
 /** The commit that the work stands on, once it has followed its pull request; null where it may not go on now. */
@@ -73,6 +85,7 @@ async function startingPoint(
   const { baseCommit } = mandate;
   if (baseCommit === null) return { baseCommit };
   try {
+    await takeUpState(host, context);
     const { conflicts, ...followed } = await followHead(host, { mandate, repository, baseCommit });
     if (conflicts.length === 0 || mandate.task === null) return followed;
     const what = `the pull request was moved, and the work so far does not fit onto it: conflicts in ${conflicts.join(", ")}`;
@@ -82,7 +95,7 @@ async function startingPoint(
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    host.log.warn({ mandate: mandate.id, error }, "the work could not follow its pull request yet");
+    host.log.warn({ mandate: mandate.id, error }, "the work cannot go on from where it was yet");
     await commit(host, (tx) => backToQueue(tx, host, context));
   }
   return null;

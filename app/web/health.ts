@@ -6,7 +6,7 @@ import { listRepositories, type RepositoryRow } from "../ledger/conversations.ts
 import { healthOf, proveWritable, type Health } from "../ledger/facts.ts";
 import { isSilent, listConnections, type ConnectionRow } from "../ledger/incoming/connections.ts";
 import type { Ledger, Sql } from "../ledger/ledger.ts";
-import { isMissed, listProcesses, type ProcessRow } from "../ledger/processes.ts";
+import { isMissed, listProcesses, type ProcessRow } from "../ledger/shared/processes.ts";
 import type { Log } from "../log.ts";
 import { html, type Html, type HtmlValue } from "./html.ts";
 import { since, type Page, type View } from "./page.ts";

@@ -50,6 +50,12 @@ export function checkoutOf(place: { home: string; mandateId: string }): Checkout
 
 /** A fresh checkout of the base, in place of any earlier one; the base is pinned in the mirror. */
 export async function createCheckout(checkout: Checkout, origin: Origin): Promise<void> {
+  const base = await makeShadow(checkout, origin);
+  await makeWorkTree(checkout, { ...origin, base });
+}
+
+/** A fresh shadow on the base, in place of any earlier checkout; returns the base as a commit. */
+export async function makeShadow(checkout: Checkout, origin: Origin): Promise<string> {
   const base = await resolve(origin.mirror, origin.base);
   if (base === null) {
     throw new Failure("no-such-commit", "later", {
@@ -67,7 +73,7 @@ export async function createCheckout(checkout: Checkout, origin: Origin): Promis
     gitConfig({ bare: "true", protectNTFS: "false" }),
   );
   await moveHead(checkout, base);
-  await makeWorkTree(checkout, { ...origin, base });
+  return base;
 }
 
 /** The checkout as it was left; a missing or foreign one comes back from its saved state, else from the base. */

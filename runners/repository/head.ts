@@ -20,11 +20,19 @@ export async function fetchHead(
     refspecs: [...allBranches, `+${ref}:${ref}`],
   });
   if (!isFetched) await fetchMirror(mirror, remote);
-  if ((await resolve(mirror, head.commit)) !== null) return;
-  await tryFetch(mirror, { ...remote, refspecs: [head.commit] });
-  if ((await resolve(mirror, head.commit)) !== null) return;
+  if (await fetchCommit(mirror, { ...remote, commit: head.commit })) return;
   const message = `${head.commit} of pull request ${head.pull} cannot be fetched`;
   throw new Failure("head-gone", "later", { message });
+}
+
+/** Sees that a commit is in the mirror, if need be by its hash; false where the source does not give it. */
+export async function fetchCommit(
+  mirror: Mirror,
+  { commit, ...remote }: FetchOptions & { commit: string },
+): Promise<boolean> {
+  if ((await resolve(mirror, commit)) !== null) return true;
+  await tryFetch(mirror, { ...remote, refspecs: [commit] });
+  return (await resolve(mirror, commit)) !== null;
 }
 
 /** False when the source does not have what is asked for, or does not give it. */

@@ -1,17 +1,21 @@
-// The part of the ledger's contract about the processes that share it (spec 3.6): who has a duty, and who is there.
+// The part of the ledger's contract about the processes that share it (spec 3.6, 5.1): who has a duty, who is there, and
+// the files that follow a mandate from one to the other.
 import { describe, expect, test } from "vitest";
+import { changeMandate } from "../../app/ledger/mandates.ts";
 import {
   forgetProcess,
   forgetProcesses,
   listProcesses,
   showProcess,
   takeDuty,
-} from "../../app/ledger/processes.ts";
+} from "../../app/ledger/shared/processes.ts";
+import { dropStates, keepState, stateElsewhere } from "../../app/ledger/shared/saved-states.ts";
 import { hourMs, minuteMs, secondMs } from "../../policies/durations.ts";
-import { startAt } from "../fakes/ledger.ts";
+import { plant, startAt } from "../fakes/ledger.ts";
 import type { Begin } from "./ledger-harness.ts";
 
 export function describeProcesses(begin: Begin): void {
+  describeStates(begin);
   describe("a duty", () => {
     test("is one process's until its time is over, and that process may keep it", async () => {
       const { ledger, clock } = await begin();
@@ -56,6 +60,43 @@ export function describeProcesses(begin: Begin): void {
       expect((await ledger.read(listProcesses)).map(({ id }) => id)).toEqual([shed.id]);
       await ledger.write(forgetProcesses);
       expect(await ledger.read(listProcesses)).toEqual([]);
+    });
+  });
+}
+
+function describeStates(begin: Begin): void {
+  describe("a saved state", () => {
+    const pack = Uint8Array.from({ length: 1_000 }, (_, index) => index % 256);
+
+    test("is there for every other home, byte by byte, until the next takes its place", async () => {
+      const { ledger } = await begin();
+      const { id: mandateId } = await ledger.write((tx) => plant(tx));
+      const state = { mandateId, home: "a", commitHash: "c1", baseHash: "b1", pack };
+      await ledger.write((tx) => keepState(tx, state));
+      const seen = await ledger.read((sql) => stateElsewhere(sql, { mandateId, home: "b" }));
+      expect(seen).toMatchObject({ home: "a", commitHash: "c1", baseHash: "b1", at: startAt });
+      expect([...(seen?.pack ?? [])]).toEqual([...pack]);
+      expect(await ledger.read((sql) => stateElsewhere(sql, { mandateId, home: "a" }))).toBe(
+        undefined,
+      );
+      const unsaved = { mandateId, home: "b", commitHash: null, baseHash: null, pack: null };
+      await ledger.write((tx) => keepState(tx, unsaved));
+      expect(
+        await ledger.read((sql) => stateElsewhere(sql, { mandateId, home: "a" })),
+      ).toMatchObject(unsaved);
+    });
+
+    test("is forgotten some time after the end of its mandate, and not before", async () => {
+      const { ledger, clock } = await begin();
+      const { id: mandateId } = await ledger.write((tx) => plant(tx));
+      const state = { mandateId, home: "a", commitHash: "c1", baseHash: "b1", pack };
+      await ledger.write((tx) => keepState(tx, state));
+      clock.at += hourMs;
+      expect(await ledger.write((tx) => dropStates(tx, tx.now))).toBe(0);
+      await ledger.write((tx) => changeMandate(tx, mandateId, { status: "stopped" }));
+      expect(await ledger.write((tx) => dropStates(tx, tx.now))).toBe(0);
+      clock.at += 1;
+      expect(await ledger.write((tx) => dropStates(tx, tx.now))).toBe(1);
     });
   });
 }

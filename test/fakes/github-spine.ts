@@ -143,6 +143,7 @@ async function openHost(
     log,
     redact: (text) => text,
     worker: "test",
+    homeId: null,
     mention,
     timeZone: "UTC",
     script: options.script ?? null,

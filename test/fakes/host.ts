@@ -42,6 +42,7 @@ export function openBareHost(): BareHost {
     log: { debug() {}, info() {}, warn() {}, error: keep },
     redact: (text) => text,
     worker: "w-1",
+    homeId: null,
     mention: "holdfast",
     timeZone: "UTC",
     script: null,

@@ -72,6 +72,7 @@ export async function openSpine(options: SpineOptions) {
       log: silent,
       redact: (text) => text,
       worker: "test",
+      homeId: null,
       mention: "holdfast",
       timeZone: "UTC",
       script: options.script ?? null,

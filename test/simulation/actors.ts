@@ -190,6 +190,8 @@ export function simulatedRunner(process: Process): Runner {
     runTurn: (request, host) => runTurn(process, request, host),
     publish: (request) => publish(process, request),
     replay: async () => ({ kind: "replayed" }),
+    packState: async () => null,
+    unpackState: async () => {},
     readPolicy: () => askOutside(process, "read-policy", () => policyNow(world)),
     inspect: () => Promise.reject(new Error("nobody inspects here")),
     diff: async () => null,

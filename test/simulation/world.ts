@@ -324,6 +324,7 @@ export class World {
       log: this.#scenario.onStep === undefined ? silentLog : tracingLog(this, process),
       redact: (text) => text,
       worker: process.name,
+      homeId: null,
       mention: "holdfast",
       timeZone: "UTC",
       script: "by the seed",

@@ -40,3 +40,16 @@ CREATE TABLE forge_write (
   at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX forge_write_account ON forge_write (account, at);
+
+-- The saved state of a mandate where workers on several machines share the ledger (5.1): in which home its files are, and
+-- what others go on with. Without a pack only that home can.
+CREATE TABLE saved_state (
+  mandate_id TEXT PRIMARY KEY REFERENCES mandate (id),
+  home TEXT NOT NULL,
+  commit_hash TEXT,
+  base_hash TEXT,
+  pack BLOB,
+  at INTEGER NOT NULL,
+  CHECK ((pack IS NULL) = (commit_hash IS NULL) AND (pack IS NULL) = (base_hash IS NULL))
+) STRICT;
+CREATE INDEX saved_state_at ON saved_state (at);

@@ -1,7 +1,7 @@
 // What doctor tells of the processes that share a ledger (spec 3.6, 7.1).
 
 import { expect, test } from "vitest";
-import type { ProcessRow } from "../../../app/ledger/processes.ts";
+import type { ProcessRow } from "../../../app/ledger/shared/processes.ts";
 import { isServedBy, processChecks } from "../../../app/setup/process-checks.ts";
 import { minuteMs, secondMs } from "../../../policies/durations.ts";
 import { startAt } from "../../fakes/ledger.ts";

@@ -6,7 +6,7 @@ import { changeConnection } from "../../../app/ledger/incoming/connections.ts";
 import { latestComments, listIssues } from "../../../app/ledger/issues.ts";
 import { changeMandate, changeReach } from "../../../app/ledger/mandates.ts";
 import { post } from "../../../app/ledger/outbox.ts";
-import { showProcess } from "../../../app/ledger/processes.ts";
+import { showProcess } from "../../../app/ledger/shared/processes.ts";
 import { armWait } from "../../../app/ledger/waits.ts";
 import { redact } from "../../../app/redact.ts";
 import { minuteMs } from "../../../policies/durations.ts";

@@ -1,8 +1,8 @@
 // Processes that share a ledger (spec 3.6, 7.1): what only one of them does at a time, and who they are, for people to
 // see. No turn depends on it: whose claim counts, its fence decides.
 
-import { hourMs, minuteMs } from "../../policies/durations.ts";
-import type { Sql, Tx } from "./ledger.ts";
+import { hourMs, minuteMs } from "../../../policies/durations.ts";
+import type { Sql, Tx } from "../ledger.ts";
 
 /** Takes a duty for `forMs`, or keeps it; false while another process has it. */
 export async function takeDuty(
