@@ -75,6 +75,8 @@ export interface Settings {
   readonly home: string;
   /** `file:…`, the one in the home, or `postgres://…`, which may hold a password and is never shown. */
   readonly ledgerUrl: string;
+  /** Where processes hint each other at work (3.5); null where they only look by themselves. */
+  readonly redisUrl: string | null;
   /** Where to listen; null where nobody said, and each mode has its own default. */
   readonly port: number | null;
   readonly host: string;
@@ -116,6 +118,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
   }
   const home = homeOf(environment);
   const ledgerUrl = readLedgerUrl(given("DATABASE_URL"), { home, problems });
+  const redisUrl = readRedisUrl(given("REDIS_URL"), problems);
   if (problems.length > 0 || timing === null) return { ok: false, problems };
   const script = given("HOLDFAST_SCRIPT");
   return {
@@ -123,6 +126,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): SettingsDecision {
     settings: {
       home,
       ledgerUrl,
+      redisUrl,
       port,
       host: given("HOST") ?? "127.0.0.1",
       publicUrl,
@@ -155,7 +159,6 @@ function givenIn(environment: NodeJS.ProcessEnv): (name: string) => string | und
 
 /** Named so that nobody believes them in force. */
 const later = [
-  ["REDIS_URL", "unset it, everything runs in one process"],
   ["WEBHOOK_PROXY_URL", "unset it and let a proxy of your own pass webhooks on to this server"],
 ] as const;
 
@@ -172,6 +175,14 @@ function readLedgerUrl(
   );
   return own;
 }
+
+function readRedisUrl(text: string | undefined, problems: string[]): string | null {
+  if (text === undefined) return null;
+  if (/^rediss?:\/\/[^/]/.test(text) && URL.canParse(text)) return text;
+  problems.push("REDIS_URL must be a redis:// or rediss:// address");
+  return null;
+}
+
 function readPort(text: string | undefined, problems: string[]): number | null {
   if (text === undefined) return null;
   const port = Number(text);

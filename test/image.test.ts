@@ -98,9 +98,10 @@ test("compose serves the loopback alone, keeps the home, and starts nothing that
   expect(holdfast.ports).toEqual(["127.0.0.1:3000:3000"]);
   expect(holdfast.volumes).toEqual(["home:/var/lib/holdfast"]);
   expect(volumes.home.name).toBe("holdfast-home");
-  expect(holdfast.environment).not.toHaveProperty("DATABASE_URL");
-  expect(holdfast.environment).not.toHaveProperty("REDIS_URL");
-  expect(Object.keys(others)).toEqual(["redis", "postgres"]);
+  // Passed on from whoever calls, and unset where nobody says anything.
+  expect(holdfast.environment).toMatchObject({ DATABASE_URL: null, REDIS_URL: null });
+  expect(others.worker.environment).toMatchObject({ DATABASE_URL: null, REDIS_URL: null });
+  expect(Object.keys(others)).toEqual(["worker", "redis", "postgres"]);
   for (const name of Object.keys(others)) {
     expect(others[name].profiles).toEqual(["several-machines"]);
     expect(others[name].ports).toBeUndefined();

@@ -77,6 +77,7 @@ async function homeChecks(settings: Settings): Promise<Check[]> {
     const isServed = home.holder !== null || isServedBy(processes, now);
     return [
       ...checks,
+      ...(settings.redisUrl === null ? [] : [await redisCheck(settings.redisUrl)]),
       holderCheck(home, isServed),
       ...processChecks(processes, now),
       await clockCheck(home, settings),
@@ -120,6 +121,16 @@ async function ledgerCheck(home: Home, { ledgerUrl }: Settings): Promise<Check> 
     return good("ledger", `${place} is writable, schema ${schemaVersion}`);
   } catch (error) {
     return trouble("ledger", error);
+  }
+}
+
+async function redisCheck(url: string): Promise<Check> {
+  const { tryRedis } = await import("../scheduler/bullmq/redis.ts");
+  try {
+    await tryRedis(url);
+    return good("redis", "it answers, and throws nothing away");
+  } catch (error) {
+    return trouble("redis", error);
   }
 }
 

@@ -56,6 +56,14 @@ const troubles: Readonly<Record<string, readonly [why: string, help: string]>> =
     "the file ledger.sqlite in the home folder is damaged, or is no ledger at all",
     "put a backup in its place, or move it away to begin with an empty one",
   ],
+  "redis-evicts": [
+    "the Redis of REDIS_URL may throw hints away to make room",
+    "set its maxmemory-policy to noeviction: `redis-cli config set maxmemory-policy noeviction`",
+  ],
+  "redis-unreachable": [
+    "the Redis of REDIS_URL does not answer",
+    "see that it runs and is reached from here; until then work goes on without its hints",
+  ],
   "schema-newer": [
     "a newer version of Holdfast has written this ledger",
     "use that version, or another home folder (HOLDFAST_HOME)",

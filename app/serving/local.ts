@@ -15,6 +15,7 @@ import { repositoryOf, saveRepository } from "../ledger/conversations.ts";
 import type { TaskView } from "../web/dashboard.ts";
 import { startWeb, type WebOptions } from "../web/routes.ts";
 import { diffOf } from "./diff.ts";
+import { embeddedDriver } from "./driver.ts";
 import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
 import { schedule } from "./scheduling.ts";
 import { welcome } from "./welcome.ts";
@@ -73,7 +74,7 @@ async function start(parts: Parts, { path, port }: ServeOptions): Promise<Servin
   const { mention } = settings;
   const firstIssue = await welcome(home.ledger, { repository, policy, self, mention });
   const slots = slotsHere();
-  const scheduling = schedule(host, { kind: "server", slots });
+  const scheduling = schedule(host, { kind: "server", slots, driver: embeddedDriver(host) });
   return {
     url: web.url,
     repository,
@@ -141,6 +142,7 @@ function webOptions(
     timeZone: settings.timeZone,
     diff: (mandateId) => diffOf(host, mandateId),
     redact: host.redact,
+    redis: () => null,
     isHeld: async () => null,
     routes: [],
     local: {

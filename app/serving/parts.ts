@@ -50,7 +50,9 @@ export async function withParts<T>(
   const home = await openHome({ settings, mode: "serve" });
   const opened: { close(): Promise<void> }[] = [home];
   for (const secret of Object.values(home.secrets)) secrets.keep(secret);
-  for (const secret of passwordOf(settings.ledgerUrl)) secrets.keep(secret);
+  for (const url of [settings.ledgerUrl, settings.redisUrl ?? ""]) {
+    for (const secret of passwordOf(url)) secrets.keep(secret);
+  }
   try {
     await runner.clear();
     // The home's lock says that nobody else is there.
@@ -95,7 +97,7 @@ export async function withParts<T>(
 
 /** As it is written in the address, and as it is meant. */
 function passwordOf(url: string): string[] {
-  const { password } = new URL(url);
+  const password = URL.canParse(url) ? new URL(url).password : "";
   return password === "" ? [] : [password, decodeURIComponent(password)];
 }
 

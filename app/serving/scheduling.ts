@@ -10,7 +10,6 @@ import { forgetProcess, showProcess } from "../ledger/shared/processes.ts";
 import { readManifest } from "../manifest.ts";
 import { deliverMessages } from "../outbox/deliver.ts";
 import type { Driver } from "../scheduler/driver.ts";
-import { EmbeddedDriver } from "../scheduler/embedded.ts";
 import { openPump } from "../scheduler/pump.ts";
 import { sweep } from "../scheduler/sweep.ts";
 
@@ -36,6 +35,7 @@ export interface ScheduleOptions {
   readonly kind: "server" | "worker";
   /** Turns this process runs at the same time. */
   readonly slots: number;
+  readonly driver: Driver;
   readonly rounds?: readonly Round[];
   /** The pump does nothing before this: what it began without a forge would only be put off. */
   readonly after?: Promise<void>;
@@ -44,15 +44,9 @@ export interface ScheduleOptions {
 /** Starts the pump, the sweep, and the rounds that are asked for. */
 export function schedule(
   host: Host,
-  { kind, slots, rounds = [], after = Promise.resolve() }: ScheduleOptions,
+  { kind, slots, driver, rounds = [], after = Promise.resolve() }: ScheduleOptions,
 ): Scheduling {
   const { timing, ledger, log } = host;
-  const driver = new EmbeddedDriver({
-    now: () => ledger.now(),
-    revision: () => ledger.revision(),
-    pollMs: timing.pollMs,
-    tickMs: timing.sweepMs,
-  });
   let isEnding = false;
   const pump = openPump(host, driver, {
     // What a repository's policy asks for is the limit, over all processes.
@@ -86,7 +80,7 @@ export function schedule(
 /** What every process does at its intervals: it shows itself, cleans up, and sweeps where that is its kind. */
 function ownRounds(
   host: Host,
-  { driver, kind, slots }: Pick<ScheduleOptions, "kind" | "slots"> & { driver: Driver },
+  { driver, kind, slots }: Pick<ScheduleOptions, "driver" | "kind" | "slots">,
 ): Round[] {
   const { timing, ledger, log } = host;
   const cleaning: Round = {

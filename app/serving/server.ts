@@ -9,6 +9,7 @@ import type { ServerSettings } from "../server-settings.ts";
 import { startWeb } from "../web/routes.ts";
 import { connectedHost, heldByForge, keepConnected } from "./connection.ts";
 import { diffOf } from "./diff.ts";
+import { heldByRedis, openDriver } from "./driver.ts";
 import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
 import { schedule } from "./scheduling.ts";
 
@@ -38,6 +39,11 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
   const { settings, log, home, opened } = parts;
   const { keys, port } = options;
   const { host, connection } = connectedHost(parts, options);
+  const slots = options.workers ?? slotsHere();
+  const { driver, redis } = await openDriver(host, {
+    redisUrl: settings.redisUrl,
+    lanes: slots === 0 ? ["looks"] : ["looks", "turns"],
+  });
   const ears = verifyGitHub(keys.webhookSecret);
   const receiver = receiveWebhooks(ears, { ledger: home.ledger, log });
   const web = await startWeb({
@@ -51,13 +57,13 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
     timeZone: settings.timeZone,
     diff: (mandateId) => diffOf(host, mandateId),
     redact: host.redact,
-    isHeld: () => heldByForge(host, connection),
+    redis,
+    isHeld: async () => (await heldByForge(host, connection)) ?? heldByRedis(redis()),
     routes: [receiver.route],
     local: null,
   });
   opened.push(web);
   home.announce(web.baseUrl);
-  const slots = options.workers ?? slotsHere();
   let isStart = true;
   const keeping = keepConnected(host, { options, connection }, async (signal) => {
     await reconcile(host, { isStart, signal });
@@ -67,6 +73,7 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
   const scheduling = schedule(host, {
     kind: "server",
     slots,
+    driver,
     rounds: [keeping.round],
     after: keeping.tried,
   });

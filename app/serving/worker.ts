@@ -3,6 +3,7 @@
 
 import { hourMs } from "../../policies/durations.ts";
 import { connectedHost, keepConnected, type ConnectionOptions } from "./connection.ts";
+import { openDriver } from "./driver.ts";
 import { closeAll, slotsHere, withParts, type Parts, type ServingOptions } from "./parts.ts";
 import { schedule } from "./scheduling.ts";
 
@@ -26,9 +27,14 @@ async function start(parts: Parts, options: WorkerOptions): Promise<Worker> {
   const { host, connection } = connectedHost(parts, options);
   const slots = options.workers ?? slotsHere();
   const keeping = keepConnected(host, { options, connection }, async () => hourMs);
+  const { driver } = await openDriver(host, {
+    redisUrl: options.settings.redisUrl,
+    lanes: ["turns"],
+  });
   const scheduling = schedule(host, {
     kind: "worker",
     slots,
+    driver,
     rounds: [keeping.round],
     after: keeping.tried,
   });

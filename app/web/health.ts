@@ -8,6 +8,7 @@ import { isSilent, listConnections, type ConnectionRow } from "../ledger/incomin
 import type { Ledger, Sql } from "../ledger/ledger.ts";
 import { isMissed, listProcesses, type ProcessRow } from "../ledger/shared/processes.ts";
 import type { Log } from "../log.ts";
+import type { RedisState } from "../scheduler/bullmq/driver.ts";
 import { html, type Html, type HtmlValue } from "./html.ts";
 import { since, type Page, type View } from "./page.ts";
 
@@ -20,12 +21,17 @@ interface Line {
 }
 
 /** `held` is what `ready` would say. */
-export async function healthPage(sql: Sql, view: View, held: string | null): Promise<Page> {
+export async function healthPage(
+  sql: Sql,
+  view: View,
+  { held, redis }: { held: string | null; redis: RedisState | null },
+): Promise<Page> {
   const connections = await listConnections(sql);
   const lines = [
     ledgerLine(held !== "persistence-unavailable"),
     ...linesOf(await healthOf(sql), view),
     ...(held === "forge-unreachable" ? [unreachable] : []),
+    ...(redis === null ? [] : [redisLine(redis)]),
     ...(await listProcesses(sql)).map((row) => processLine(row, view)),
     ...connections.map((row) => connectionLine(row, view)),
     ...reachLines(await listRepositories(sql)),
@@ -51,6 +57,15 @@ function ledgerLine(isGood: boolean): Line {
     ? "takes writes"
     : "cannot be written (disk full or read-only?): everything is held until it can";
   return { name: "Ledger", value, isGood };
+}
+
+function redisLine(state: RedisState): Line {
+  const values = {
+    ready: "takes hints",
+    away: "does not answer: work goes on without its hints, a few seconds later",
+    refused: "must not be used as it is set up: work goes on without its hints",
+  };
+  return { name: "Redis", value: values[state], isGood: state === "ready" };
 }
 
 function linePart({ name, value, isGood }: Line): Html {

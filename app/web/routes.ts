@@ -17,6 +17,7 @@ import { conversationOf } from "../ledger/conversations.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { findMandate } from "../ledger/mandates.ts";
 import type { Log } from "../log.ts";
+import type { RedisState } from "../scheduler/bullmq/driver.ts";
 import { pageAccess, securityHeaders } from "./access.ts";
 import { conversationPage, emptyDraft, newIssuePage, type Draft } from "./conversation.ts";
 import { dashboard, type TaskView } from "./dashboard.ts";
@@ -45,6 +46,8 @@ export interface WebOptions extends Pick<ServeOptions, "bodyBytesLimit" | "reque
   readonly redact: (text: string) => string;
   /** What more is needed to be ready than a ledger that takes writes; null, or the reason why not. */
   readonly isHeld: () => Promise<string | null>;
+  /** How the hints of other processes come; null where there is no Redis. */
+  readonly redis: () => RedisState | null;
   /** Of other programs, beside the pages. */
   readonly routes: readonly Route[];
   /** The repository whose issues are here; null where conversations are at their forges. */
@@ -128,7 +131,9 @@ function pageRoutes(site: Site): Route[] {
     }),
     get("/health", async () => {
       const held = await whatHolds(ledger, site);
-      return show(site, (view) => ledger.read((sql) => healthPage(sql, view, held)));
+      return show(site, (view) =>
+        ledger.read((sql) => healthPage(sql, view, { held, redis: site.redis() })),
+      );
     }),
     get("/healthz", alive),
     get("/readyz", async () => ready(await whatHolds(ledger, site))),

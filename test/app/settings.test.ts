@@ -70,7 +70,7 @@ const wrong = [
   ["HOLDFAST_TIMING", "{sweep"],
   ["HOLDFAST_TIMING", '{"sweepMs":"soon"}'],
   ["HOLDFAST_TIMING", '{"sweep":5}'],
-  ["REDIS_URL", "redis://:canary@cache"],
+  ["REDIS_URL", "http://:canary@cache"],
   ["DATABASE_URL", "mysql://:canary@base"],
   ["DATABASE_URL", "postgres://:canary@:base"],
   ["DATABASE_URL", "file:/elsewhere/ledger.sqlite"],

@@ -93,10 +93,10 @@ describe("what stands in the way is told all at once, and nothing starts", () =>
   test("variables, a settings file with errors, and keys that are not there", async () => {
     const settings =
       "repositories: [org/door]\nworker: 3\ngithub: { writes: { perSecond: fast } }\n";
-    const later = { REDIS_URL: "redis://:canary@cache", PORT: "many" };
-    const { ended, said } = start({ HOLDFAST_HOME: makeHome(settings), ...later });
+    const wrong = { REDIS_URL: "cache:canary", PORT: "many" };
+    const { ended, said } = start({ HOLDFAST_HOME: makeHome(settings), ...wrong });
     expect(await ended).toBe(2);
-    expect(said()).toMatch(/REDIS_URL is for a later version/);
+    expect(said()).toMatch(/REDIS_URL must be a redis:/);
     expect(said()).toMatch(/PORT must be a number/);
     expect(said()).not.toMatch(/canary|many/);
     expect(said()).toMatch(/settings\.yaml:2:1 worker: .*did you mean workers\?/);

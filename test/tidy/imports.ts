@@ -50,6 +50,8 @@ const layers: readonly Layer[] = [
 const doors: Readonly<Record<string, readonly string[]>> = {
   "node:child_process": ["runners/exec.ts"],
   "node:sqlite": ["app/ledger/"],
+  bullmq: ["app/scheduler/bullmq/"],
+  ioredis: ["app/scheduler/bullmq/"],
   pg: ["app/ledger/postgres/"],
   "node:http": ["app/http.ts"],
   commander: ["app/cli/"],

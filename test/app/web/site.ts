@@ -54,6 +54,7 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     timeZone: "UTC",
     diff: async () => null,
     redact: (text) => text,
+    redis: () => null,
     isHeld: async () => null,
     routes: [],
     ...options,
