@@ -28,6 +28,18 @@ const SettingsFile = z.strictObject({
     .string()
     .refine(isTimeZone, { error: "expected a time zone such as Europe/Berlin" })
     .optional(),
+  /** Who may ring at waits through `POST /api/nudges`; of each token only its SHA-256 is known here. */
+  nudgeTokens: z
+    .array(
+      z.strictObject({
+        name: z.string().regex(/^[\w-]{1,50}$/, { error: "expected a word" }),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, { error: "expected 64 hexadecimal digits" }),
+        repositories: z.array(
+          z.string().regex(/^[\w.-]+\/[\w.-]+$/, { error: "expected owner/name" }),
+        ),
+      }),
+    )
+    .prefault([]),
   github: z
     .strictObject({
       /** What one installation may write; GitHub asks for no more than the defaults. */

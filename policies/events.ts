@@ -30,6 +30,8 @@ export interface NudgeEvent extends EventRepository {
   /** Full commit hash. */
   readonly commit: string | null;
   readonly number: number | null;
+  /** Rings at this mandate of the repository alone, whatever its wait listens for. */
+  readonly mandateId?: string;
 }
 
 export type ForgeEvent =

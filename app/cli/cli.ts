@@ -16,6 +16,7 @@ import {
   type Ending,
 } from "../notices/terminal.ts";
 import type { Settings } from "../settings.ts";
+import type { NudgeAsked } from "./nudge.ts";
 import { addServing } from "./serving.ts";
 import type { SetupAsked } from "./setup.ts";
 import { example, type Carry, type Run } from "./words.ts";
@@ -100,6 +101,7 @@ function programFor(carry: Carry): Command {
   addShowing(program, run);
   for (const row of orders) addOrder(program, run, row);
   addHolding(program, run);
+  addNudge(program, run);
   addExplain(program, run);
   addDoctor(program, run);
   addSetup(program, run);
@@ -248,6 +250,24 @@ function addHolding(program: Command, run: Run): void {
         }),
       );
   }
+}
+
+function addNudge(program: Command, run: Run): void {
+  program
+    .command("nudge")
+    .argument("<repository>", "owner/name, or the path of a local one")
+    .argument("<event>", "as waits name it, such as release.published")
+    .option("--ref <ref>", "the tag, branch or commit that it is about")
+    .option("--mandate <id>", "ring at this mandate alone")
+    .option("--key <key>", keyHelp)
+    .description("ring at waits: they look now instead of later; nothing else follows from it")
+    .addHelpText("after", example("holdfast nudge org/door release.published --ref v1.2.3"))
+    .action((repository: string, event: string, asked: NudgeAsked) =>
+      run(async (settings) => {
+        const { ring } = await import("./nudge.ts");
+        return withHome(settings, (home) => ring(home, { repository, event }, asked));
+      }),
+    );
 }
 
 function unclear(keyword: string): Ending {

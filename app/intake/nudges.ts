@@ -20,6 +20,7 @@ export async function acceptNudge(
     const repository = await findRepository(tx, event.connection, event.forgeId);
     if (repository === undefined) return;
     for (const { id } of await nudgeable(tx, repository.id)) {
+      if ((event.mandateId ?? id) !== id) continue;
       await nudge(tx, { mandate: await mandateOf(tx, id), event, deliveryId: delivery.id });
     }
   });

@@ -78,7 +78,7 @@ async function askAgain(host: Host, forge: Forge, { isStart }: Looking): Promise
   const row = await host.ledger.read((sql) => findConnection(sql, connection));
   if (!isStart && now - (row?.sweptAt ?? 0) < deliveriesEveryMs) return 0;
   const since = row?.deliveriesReadTo ?? 0;
-  // Before the first look nothing was missed: the installation is new.
+  // Nobody has listened yet, so nothing was missed.
   const failed = since === 0 ? [] : await forge.failedDeliveries(since - textsOverlapMs);
   let count = 0;
   for (const { id, guid } of failed) {

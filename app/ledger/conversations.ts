@@ -72,6 +72,19 @@ export function findRepository(
   );
 }
 
+/** By the name that it has now; names are told apart as forges do, without regard to case. */
+export function findRepositoryByName(
+  sql: Sql,
+  connection: string,
+  name: string,
+): Promise<RepositoryRow | undefined> {
+  return sql.first<RepositoryRow>(
+    "SELECT * FROM repository WHERE connection = ? AND LOWER(name) = LOWER(?) AND reach <> 'gone'",
+    connection,
+    name,
+  );
+}
+
 export async function repositoryOf(sql: Sql, id: string): Promise<RepositoryRow> {
   const row = await sql.first<RepositoryRow>("SELECT * FROM repository WHERE id = ?", id);
   if (row === undefined) throw new Error(`repository ${id} is not in the ledger`);

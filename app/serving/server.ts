@@ -3,8 +3,10 @@
 
 import { minuteMs } from "../../policies/durations.ts";
 import { verifyGitHub } from "../forge/github/webhooks.ts";
+import { nudgeRoute } from "../intake/nudge-api.ts";
 import { receiveWebhooks } from "../intake/receive.ts";
 import { reconcile } from "../intake/reconcile.ts";
+import { listenFrom } from "../ledger/incoming/connections.ts";
 import type { ServerSettings } from "../server-settings.ts";
 import { startWeb } from "../web/routes.ts";
 import { connectedHost, heldByForge, keepConnected } from "./connection.ts";
@@ -45,7 +47,14 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
     lanes: slots === 0 ? ["looks"] : ["looks", "turns"],
   });
   const ears = verifyGitHub(keys.webhookSecret);
+  // Before anybody can reach it: what comes while this first start is cut off would be nobody's otherwise.
+  await home.ledger.write((tx) => listenFrom(tx, ears.connection));
   const receiver = receiveWebhooks(ears, { ledger: home.ledger, log });
+  const nudges = nudgeRoute({
+    ledger: home.ledger,
+    connection: ears.connection,
+    tokens: options.file.nudgeTokens,
+  });
   const web = await startWeb({
     ledger: home.ledger,
     log,
@@ -59,7 +68,7 @@ async function start(parts: Parts, options: ServerOptions): Promise<Server> {
     redact: host.redact,
     redis,
     isHeld: async () => (await heldByForge(host, connection)) ?? heldByRedis(redis()),
-    routes: [receiver.route],
+    routes: [receiver.route, nudges],
     local: null,
   });
   opened.push(web);

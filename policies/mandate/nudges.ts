@@ -42,9 +42,10 @@ const kindOf: Readonly<Record<string, NudgeKind>> = {
   workflow_run: "workflow",
 };
 
-/** A wait with signals hears those only; one without hears what belongs to its mandate. */
+/** A wait with signals hears those only; one without hears what belongs to its mandate; a mandate that is named, all. */
 export function hears(listening: Listening, event: NudgeEvent): boolean {
   const { signals, own } = listening;
+  if (event.mandateId !== undefined) return true;
   if (signals.length > 0) return signals.some((signal) => fitsSignal(signal, event, own));
   const kind = kindOf[nameOf(event)];
   if (kind === undefined || !listening.kinds.includes(kind) || event.forgeId !== own.forgeId) {

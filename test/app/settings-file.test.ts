@@ -19,6 +19,7 @@ function problemsOf(text: string): string[] {
 
 const defaults = {
   repositories: [],
+  nudgeTokens: [],
   github: { writes: { perSecond: 1, perMinute: 80, perHour: 500 } },
 };
 

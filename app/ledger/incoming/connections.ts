@@ -31,6 +31,16 @@ export function findConnection(sql: Sql, name: string): Promise<ConnectionRow | 
   return sql.first<ConnectionRow>("SELECT * FROM connection WHERE name = ?", name);
 }
 
+/** From now on whatever the forge cannot deliver is missed; nothing changes where that is known already. */
+export async function listenFrom(tx: Tx, name: string): Promise<void> {
+  await insertOnce(tx, "connection", { name });
+  await tx.run(
+    "UPDATE connection SET deliveries_read_to = ? WHERE name = ? AND deliveries_read_to = 0",
+    tx.now,
+    name,
+  );
+}
+
 export async function changeConnection(
   tx: Tx,
   name: string,

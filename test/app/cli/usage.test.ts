@@ -9,6 +9,7 @@ import { holdfast, type Called } from "./holdfast.ts";
 const commands = [
   ["local"],
   ["start"],
+  ["worker"],
   ["comment"],
   ["status"],
   ["log"],
@@ -20,6 +21,7 @@ const commands = [
   ["extend"],
   ["pause"],
   ["resume"],
+  ["nudge"],
   ["explain"],
   ["doctor"],
   ["setup"],
