@@ -48,6 +48,8 @@ export const Timing = z.strictObject({
     .int()
     .positive()
     .default(30 * minuteMs),
+  /** The pause after the first failed turn or publish in a row; the second takes five times as long (2.1). */
+  failureFirstMs: z.int().positive().default(minuteMs),
   /** When a forge that did not answer is asked again before a turn or a publish. */
   unreachableRetryMs: z
     .int()

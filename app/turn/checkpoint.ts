@@ -87,6 +87,7 @@ async function decide(
     hasPersonInput: queued.some((entry) => isFromPerson(entry.kind)),
     publishes: mandate.policy.publish.on === "completed",
     bounds: { ...waitBounds, ...mandate.policy.waits },
+    failureFirstMs: host.timing.failureFirstMs,
     now: tx.now,
   });
 }

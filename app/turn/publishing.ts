@@ -4,7 +4,7 @@
 import { Failure } from "../../policies/failure.ts";
 import { isTerminal } from "../../policies/mandate/mandate.ts";
 import { isFromPerson } from "../../policies/mandate/order.ts";
-import { failureBackoffMs, failureLimit } from "../../policies/mandate/settle.ts";
+import { failureLimit, failurePauseMs } from "../../policies/mandate/settle.ts";
 import type { PublishOutcome } from "../../runners/runner.ts";
 import { LimitedFailure, type Forge, type PullRequest } from "../forge/forge.ts";
 import { forgeOf, type Host } from "../host.ts";
@@ -297,13 +297,12 @@ async function again(tx: Tx, host: Host, { claim }: ClaimedEntry): Promise<void>
     await block(tx, host, { mandate, reason: "publish-refused", what });
     return;
   }
-  const backoffMs = failureBackoffMs[failures - 1] ?? failureBackoffMs[0];
   await changeMandate(tx, mandate.id, { status: "queued" });
   await addEntry(tx, {
     mandateId: mandate.id,
     conversationId: mandate.conversationId,
     kind: "publish",
-    availableAt: tx.now + backoffMs,
+    availableAt: tx.now + failurePauseMs(failures, host.timing.failureFirstMs),
     lastRanAt: mandate.lastRanAt,
     note: claim.note,
   });

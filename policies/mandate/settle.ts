@@ -9,9 +9,15 @@ import type { Block, Decision, SettleInput, Settlement, WaitChange } from "./set
 import { count, countsByReport, type TurnOutcome } from "./turn-outcome.ts";
 import { registerWait, type BindingWait, type Wait } from "./waits.ts";
 
-/** Waits after the first, second and later failed turn in a row; three in a row block before the last is used. */
-export const failureBackoffMs = [minuteMs, 5 * minuteMs, 15 * minuteMs] as const;
+/** Pauses after failures in a row, in parts of the first; the third in a row blocks. */
+const failurePauses = [1, 5] as const;
 export const failureLimit = 3;
+
+/** How long is waited after so many failures in a row, where the first pause takes `firstMs`. */
+export function failurePauseMs(failures: number, firstMs: number): number {
+  return firstMs * (failurePauses[failures - 1] ?? failurePauses[1]);
+}
+
 const transientFirstMs = minuteMs;
 const transientMaxMs = 30 * minuteMs;
 
@@ -121,8 +127,8 @@ function retry(input: SettleInput, what: string, counters: Counters): Decision {
     const inPreparing = end.kind === "failed" && end.phase === "preparing";
     return block(input, { reason: inPreparing ? "checkout-failed" : "agent-failed", what });
   }
-  const backoffMs = failureBackoffMs[counters.failures - 1] ?? failureBackoffMs[2];
-  return again(input, input.now + backoffMs, `the turn before failed: ${what}`);
+  const pauseMs = failurePauseMs(counters.failures, input.failureFirstMs);
+  return again(input, input.now + pauseMs, `the turn before failed: ${what}`);
 }
 
 /** The other side is down, not the mandate: a wait that the host arms, no attempt, until the deadline (2.1). */

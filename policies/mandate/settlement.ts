@@ -17,6 +17,8 @@ export interface SettleInput {
   readonly hasPersonInput: boolean;
   readonly publishes: boolean;
   readonly bounds: WaitBounds;
+  /** The pause after the first failure in a row. */
+  readonly failureFirstMs: number;
   readonly now: number;
 }
 

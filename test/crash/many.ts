@@ -1,21 +1,17 @@
 // Many processes on one ledger (spec 3.5, 8.4): servers and workers, each with a home of its own, that are killed, asked
 // to end and joined by new ones while mandates run. GitHub stays, and tells what came of it.
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { webhookSecret } from "../fakes/github-spine.ts";
 import { createAccount, install } from "../fakes/github/acts/accounts.ts";
 import { comment, openIssue } from "../fakes/github/acts/conversations.ts";
 import { createRelease, publishRelease } from "../fakes/github/acts/releases.ts";
 import { allow, createRepository } from "../fakes/github/acts/repositories.ts";
 import { startGitHub, type GitHub } from "../fakes/github/github.ts";
 import type { Account, Comment, Repository } from "../fakes/github/world.ts";
-import { quickTiming, until } from "./process.ts";
+import { isAlive, launch, started, type Launch, type Launched } from "./on-github.ts";
+import { quickTiming } from "./process.ts";
 
-const program = fileURLToPath(new URL("../../app/main.ts", import.meta.url));
 const servers = 2;
 const workers = 3;
 
@@ -23,7 +19,7 @@ export interface ManyOptions {
   /** An empty folder for homes and traces. */
   readonly folder: string;
   readonly databaseUrl: string;
-  readonly redisUrl?: string;
+  readonly redisUrl?: string | undefined;
   readonly mandates: number;
   /** Mean time between two blows, in ms. */
   readonly blowMs: number;
@@ -44,14 +40,7 @@ export interface ManyEnd {
   readonly said: string;
 }
 
-type Kind = "server" | "worker";
-
-interface Running {
-  readonly kind: Kind;
-  readonly child: ChildProcess;
-  readonly ended: Promise<unknown>;
-  said: string;
-}
+type Kind = Launch["kind"];
 
 const policy = JSON.stringify({
   limits: { concurrency: 64 },
@@ -159,26 +148,21 @@ function countOf({ world }: GitHub, kind: string, asked: readonly Comment[]): Ma
 
 function openFleet(github: GitHub, options: ManyOptions) {
   const { random, blowMs } = options;
-  const all: Running[] = [];
+  const all: Launched[] = [];
   const blows = { killed: 0, ended: 0, started: 0 };
 
-  function living(kind?: Kind): Running[] {
+  function living(kind?: Kind): Launched[] {
     return all.filter((one) => isAlive(one) && (kind === undefined || one.kind === kind));
   }
 
   async function start(kind: Kind): Promise<void> {
-    const running = launch(github, options, { kind, number: all.length });
-    all.push(running);
+    const { folder, databaseUrl, redisUrl } = options;
+    const home = join(folder, `home-${all.length}`);
+    const nodeOptions = ["--throw-deprecation"];
+    const launched = launch(github, { kind, home, databaseUrl, redisUrl, nodeOptions });
+    all.push(launched);
     blows.started += 1;
-    const pattern = kind === "server" ? /http:\S+token=\w+/ : /takes up to/;
-    const said = await until(
-      `${kind} ${all.length} starts`,
-      async () => (isAlive(running) ? pattern.exec(running.said)?.[0] : "ended"),
-      () => running.said,
-    );
-    if (kind === "worker" || said === "ended") return;
-    const url = `${new URL(said).origin}/api/github/webhooks`;
-    github.setHook({ url, secret: webhookSecret });
+    await started(github, launched);
   }
 
   async function strike(): Promise<void> {
@@ -211,46 +195,4 @@ function openFleet(github: GitHub, options: ManyOptions) {
       await Promise.all(all.map(({ ended }) => ended));
     },
   };
-}
-
-function isAlive({ child }: Running): boolean {
-  return child.exitCode === null && child.signalCode === null && !child.killed;
-}
-
-function launch(
-  { world, host }: GitHub,
-  { folder, databaseUrl, redisUrl }: ManyOptions,
-  { kind, number }: { kind: Kind; number: number },
-): Running {
-  const home = join(folder, `home-${number}`);
-  mkdirSync(home);
-  const writes = "{ perSecond: 100, perMinute: 6000, perHour: 100000 }";
-  const settings = `repositories: [org/door]\ngithub: { writes: ${writes} }\n`;
-  writeFileSync(join(home, "settings.yaml"), settings);
-  const env = {
-    PATH: process.env["PATH"],
-    TZ: "UTC",
-    HOLDFAST_HOME: home,
-    HOLDFAST_MENTION: "holdfast",
-    HOLDFAST_TIMING: JSON.stringify({ ...quickTiming, unreachableRetryMs: 200 }),
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
-    APP_ID: String(world.app.id),
-    PRIVATE_KEY: world.privateKey,
-    WEBHOOK_SECRET: webhookSecret,
-    GHE_HOST: host,
-    GHE_PROTOCOL: "http",
-  };
-  const args =
-    kind === "server" ? ["start", "--port", "0", "--workers", "1"] : ["worker", "--workers", "1"];
-  const child = spawn(process.execPath, ["--throw-deprecation", program, ...args], {
-    env,
-    cwd: "/",
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const running: Running = { kind, child, ended: once(child, "close"), said: "" };
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => (running.said += chunk.toString()));
-  }
-  return running;
 }

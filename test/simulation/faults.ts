@@ -6,6 +6,7 @@ import type { Ledger, SqlValue, Tx } from "../../app/ledger/ledger.ts";
 import { secondMs } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Process } from "./world.ts";
+import { kindOf, writeKinds } from "./write-kinds.ts";
 
 export const mutants = ["no-sweep", "no-read-back", "unclaimed-outbox"] as const;
 export type Mutant = (typeof mutants)[number];
@@ -42,25 +43,6 @@ export class Dice {
   }
 }
 
-/** Kinds of ledger writes by what they change; the first that fits names the write. */
-const writeKinds: readonly (readonly [string, RegExp])[] = [
-  ["accept", /INSERT INTO command /],
-  ["handle", /UPDATE delivery SET handled_at/],
-  ["postpone", /UPDATE delivery SET attempts/],
-  ["recover", /leases_lost = /],
-  ["settle", /settlement_json = /],
-  ["conclude", /UPDATE inbox SET state = \?, lease_until = \?, done_at/],
-  ["begin", /INSERT INTO turn /],
-  ["call", /INSERT INTO tool_call/],
-  ["work", /prompt_given_at = /],
-  ["phase", /UPDATE turn SET phase/],
-  ["claim", /UPDATE inbox SET state = \?, fence = \?, worker/],
-  ["recheck", /UPDATE wait SET state = 'claimed'/],
-  ["send", /SET state = \?, lease_until = \?, intent_at = \?/],
-  ["mark-unsure", /UPDATE outbox SET state = 'unsure'/],
-  ["sent", /UPDATE outbox SET state = \?/],
-  ["look", /UPDATE mandate/],
-];
 const forgeWrites = ["create-comment", "edit-comment", "react", "create-pull", "push"] as const;
 const forgeReads = [
   "read-text",
@@ -199,11 +181,6 @@ function recording(tx: Tx, to: { statements: string[]; mutant: Mutant | null }):
       return rows;
     },
   };
-}
-
-function kindOf(statements: readonly string[]): string | null {
-  const text = statements.join("\n");
-  return writeKinds.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
 function diesAt(process: Process, statements: readonly string[], when: string): boolean {

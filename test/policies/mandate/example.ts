@@ -76,6 +76,7 @@ export function inputWith(change: Change): SettleInput {
     hasPersonInput: false,
     publishes: false,
     bounds: waitBounds,
+    failureFirstMs: minuteMs,
     now,
     ...change,
     mandate: { ...mandate, ...change.mandate },
