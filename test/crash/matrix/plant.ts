@@ -93,7 +93,11 @@ interface Asked {
 function plantInPostgres(): void {
   const transactions = new WeakMap<object, Transaction>();
   const query = Reflect.get(Client.prototype, "query");
-  async function seen(this: Client, asked: string | Asked): Promise<unknown> {
+  async function seen(
+    this: Client,
+    asked: string | Asked,
+    ...rest: readonly unknown[]
+  ): Promise<unknown> {
     const transaction = transactions.get(this) ?? new Transaction();
     transactions.set(this, transaction);
     const { text, values = [] } = typeof asked === "string" ? { text: asked } : asked;
@@ -101,7 +105,7 @@ function plantInPostgres(): void {
     if (changed !== null) return { rows: [], rowCount: changed.rows };
     const isEnd = typeof asked === "string" && transaction.control(text);
     if (isEnd && point?.when === "before") die();
-    const answer = (await Reflect.apply(query, this, [asked])) as { rowCount: number };
+    const answer = (await Reflect.apply(query, this, [asked, ...rest])) as { rowCount: number };
     if (typeof asked !== "string" && answer.rowCount > 0) transaction.see(text);
     if (isEnd) die();
     return answer;

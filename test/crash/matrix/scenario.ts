@@ -112,20 +112,23 @@ function release({ world }: GitHub, { ada, door, released }: Door): void {
 
 type Crew = ReturnType<typeof openCrew>;
 
+interface Crewman {
+  readonly launched: Launched;
+  /** When it was started. */
+  readonly stage: number;
+}
+
 function openCrew(
   github: GitHub,
   { folder, place, wanted }: { folder: string; place: Place; wanted: Wanted },
 ) {
   const { point, hit, mutant, servers, patienceMs } = wanted;
-  const all: Launched[] = [];
+  const all: Crewman[] = [];
+  const said: Launched[] = [];
   const first = point === null ? undefined : preludes[point.kind];
-  /** Points that are still ahead, the next first. */
-  const ahead = [first, point].filter((one) => one !== undefined && one !== null);
-
-  function home(index: number): string {
-    return join(folder, `home-${index}`);
-  }
-
+  const stages = [first, point].filter((one) => one !== undefined && one !== null);
+  /** Which of them is next; all that come by it die there. */
+  let stage = 0;
   if (point?.kind === "postpone") {
     github.fault({
       on: ({ method, route }) => method === "GET" && route.endsWith("/comments/{comment_id}"),
@@ -134,14 +137,15 @@ function openCrew(
     });
   }
 
-  /** With two servers the second one is spared, so that somebody goes on at once. */
+  function home(index: number): string {
+    return join(folder, `home-${index}`);
+  }
+
   async function start(index: number): Promise<void> {
-    const next = index === 0 ? ahead[0] : undefined;
-    const isLast = ahead.length === 1;
+    const next = stages[stage];
+    const isCommit = next?.at === "commit";
     const planted: Planted = {
-      ...(next?.at === "commit" && {
-        point: { kind: next.kind, when: next.when, hit: isLast ? hit : 1 },
-      }),
+      ...(isCommit && { point: { kind: next.kind, when: next.when, hit: hitOf(stage) } }),
       ...(mutant !== null && { mutant }),
     };
     const launched = launch(github, {
@@ -152,35 +156,36 @@ function openCrew(
       nodeOptions: ["--import", plant],
       environment: { HOLDFAST_PLANTED: JSON.stringify(planted) },
     });
-    all[index] = launched;
-    if (next?.at === "request") killAt(launched, { ...next, hit: isLast ? hit : 1 });
+    all[index] = { launched, stage };
     said.push(launched);
     await started(github, launched);
   }
-  const said: Launched[] = [];
 
-  function killAt(
-    { child }: Launched,
-    { kind, isApplied, hit: times }: Extract<Point, { at: "request" }> & { hit: number },
-  ): void {
+  function hitOf(one: number): number {
+    return one === stages.length - 1 ? hit : 1;
+  }
+
+  /** Whoever makes the request: from here nobody can tell them apart. */
+  function watchRequests(): void {
     let seen = 0;
     github.fault({
       on: (request) => {
-        if (requests[kind]?.(request) !== true) return false;
+        const next = stages[stage];
+        if (next?.at !== "request" || requests[next.kind]?.(request) !== true) return false;
         seen += 1;
-        if (seen !== times) return false;
-        child.kill("SIGKILL");
-        return !isApplied;
+        if (seen !== hitOf(stage)) return false;
+        for (const { launched } of all) launched.child.kill("SIGKILL");
+        return !next.isApplied;
       },
       kind: "reset-before",
     });
   }
 
   async function replaceDead(): Promise<void> {
-    for (const [index, launched] of all.entries()) {
-      if (isAlive(launched)) continue;
-      await launched.ended;
-      ahead.shift();
+    for (const [index, man] of all.entries()) {
+      if (isAlive(man.launched)) continue;
+      await man.launched.ended;
+      stage = Math.max(stage, man.stage + 1);
       await place.trouble();
       await start(index);
     }
@@ -188,11 +193,12 @@ function openCrew(
 
   return {
     said,
-    wasHit: () => ahead.length === 0,
+    wasHit: () => stage >= stages.length,
     databaseUrl: place.databaseUrl ?? `file:${join(home(0), "ledger.sqlite")}`,
     async begin(): Promise<void> {
       mkdirSync(folder, { recursive: true });
-      for (let index = servers - 1; index >= 0; index -= 1) await start(index);
+      watchRequests();
+      for (let index = 0; index < servers; index += 1) await start(index);
     },
     /** True when every mandate has its result in time. */
     async untilOver(asked: readonly Comment[], onWaiting: () => void): Promise<boolean> {
@@ -205,7 +211,7 @@ function openCrew(
           onWaiting();
         }
         const isOver = asked.every((one) => countOf(ours(github, one), "result") > 0);
-        if (isOver && (ahead.length === 0 || mutant !== null)) return true;
+        if (isOver && (stage >= stages.length || mutant !== null)) return true;
         await pause(50);
       }
       return false;
