@@ -46,6 +46,9 @@ export function launch({ world, host }: GitHub, wanted: Launch): Launched {
       ...quickTiming,
       unreachableRetryMs: 200,
       failureFirstMs: 500,
+      // Several processes at a time make a busy machine slow: what is under way must not count as lost.
+      sendLeaseMs: 5_000,
+      probeAfterMs: 1_000,
     }),
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),

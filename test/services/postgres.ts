@@ -52,8 +52,9 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     child,
     createDatabase: async () => {
       count += 1;
-      await run(addressOf("postgres"), `CREATE DATABASE ledger_${count}`);
-      return addressOf(`ledger_${count}`);
+      const name = `ledger_${count}`;
+      await run(addressOf("postgres"), `CREATE DATABASE ${name}`);
+      return addressOf(name);
     },
     stop: async () => {
       // Immediate: nothing in it is kept.
