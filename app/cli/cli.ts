@@ -105,6 +105,7 @@ function programFor(carry: Carry): Command {
   addExplain(program, run);
   addDoctor(program, run);
   addSetup(program, run);
+  addLedger(program, run);
   return program;
 }
 
@@ -318,6 +319,24 @@ function addDoctor(program: Command, run: Run): void {
       run(async (settings) => {
         const { doctor } = await import("./operate.ts");
         return doctor(settings, { json });
+      }),
+    );
+}
+
+function addLedger(program: Command, run: Run): void {
+  program
+    .command("ledger")
+    .description("move the ledger of an installation")
+    .addHelpText("after", example("holdfast ledger copy ~/.local/share/holdfast/ledger.sqlite"))
+    .command("copy")
+    .argument("<from>", "the file ledger.sqlite of a home that nobody serves now")
+    .argument("[to]", "postgres:// address of an empty database (default: DATABASE_URL)")
+    .description("copy a ledger from SQLite to PostgreSQL; the file stays as it is")
+    .addHelpText("after", example("holdfast ledger copy ~/.local/share/holdfast/ledger.sqlite"))
+    .action((from: string, to: string | undefined) =>
+      run(async (settings) => {
+        const { copy } = await import("./ledger.ts");
+        return copy(settings, { from, to });
       }),
     );
 }

@@ -49,12 +49,16 @@ const troubles: Readonly<Record<string, readonly [why: string, help: string]>> =
     "remove secrets.json to have new ones made (pages then need the new address); put github.json back from a backup, or run `holdfast setup github --force`",
   ],
   "persistence-unavailable": [
-    "the ledger cannot be opened or written (disk full, read-only, or not yours)",
-    "see to the disk and to who owns the home folder (HOLDFAST_HOME), then try again",
+    "the ledger cannot be opened or written (disk full, read-only, not yours, or a database that does not let us in)",
+    "see to the disk and to who owns the home folder (HOLDFAST_HOME), or with DATABASE_URL to the database and its address, then try again",
   ],
   "ledger-damaged": [
     "the file ledger.sqlite in the home folder is damaged, or is no ledger at all",
     "put a backup in its place, or move it away to begin with an empty one",
+  ],
+  "ledger-not-empty": [
+    "the PostgreSQL database has a ledger with something in it",
+    "name an empty database; nothing of the old or the new one was changed",
   ],
   "redis-evicts": [
     "the Redis of REDIS_URL may throw hints away to make room",

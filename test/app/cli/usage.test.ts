@@ -25,6 +25,7 @@ const commands = [
   ["explain"],
   ["doctor"],
   ["setup"],
+  ["ledger"],
 ] as const;
 
 function call(...args: string[]): Promise<Called> {
