@@ -5,8 +5,11 @@ import { delimiter, isAbsolute, sep } from "node:path";
 
 type Variables = Record<string, string>;
 
-/** Marks every process of a mandate, so that survivors are found whatever their working folder. */
-export const mandateMarker = "HOLDFAST_MANDATE";
+/**
+ * Marks every process of a turn with its checkout, so that survivors are found whatever their working folder, and those of
+ * other homes on this machine are never taken for them.
+ */
+export const checkoutMarker = "HOLDFAST_CHECKOUT";
 
 // A folder that does not exist is emptier than any that does, and nobody can put a `.gitconfig` there.
 const nowhere = "/nonexistent";

@@ -2,30 +2,27 @@
 // Reads /proc only; what a mandate did not start is reported and never ended.
 
 import { readdir, readFile, readlink } from "node:fs/promises";
-import { mandateMarker } from "./environment.ts";
+import { checkoutMarker } from "./environment.ts";
 import { endAll } from "./exec.ts";
 
 export interface Living {
   /** False where the system has no /proc: then nothing is known and both lists are empty. */
   isKnown: boolean;
-  /** Carry the mandate's marker in their environment, wherever they work. */
+  /** Carry the checkout's mark in their environment, wherever they work. */
   ours: number[];
-  /** Work inside the checkout without the marker, such as a person's shell. */
+  /** Work inside the checkout without its mark, such as a person's shell. */
   foreign: number[];
 }
 
-/** Processes of the mandate, and strangers in its checkout, except this one. */
-export async function processesOf(checkout: {
-  mandateId: string;
-  workTree: string;
-}): Promise<Living> {
+/** Processes of a turn in this checkout, and strangers in it, except this one. */
+export async function processesOf({ workTree }: { workTree: string }): Promise<Living> {
   const living: Living = { isKnown: true, ours: [], foreign: [] };
   const pids = await otherProcesses();
   if (pids === null) return { ...living, isKnown: false };
   for (const pid of pids) {
     const folder = await folderOf(pid);
-    if ((await markOf(pid)) === checkout.mandateId) living.ours.push(pid);
-    else if (isInside(folder, checkout.workTree)) living.foreign.push(pid);
+    if ((await markOf(pid)) === workTree) living.ours.push(pid);
+    else if (isInside(folder, workTree)) living.foreign.push(pid);
   }
   return living;
 }
@@ -55,10 +52,10 @@ function folderOf(pid: number): Promise<string> {
   return readlink(`/proc/${pid}/cwd`).catch(() => "");
 }
 
-/** The mandate that a process carries in its environment; null for all others. */
+/** The checkout that a process carries in its environment; null for all others. */
 async function markOf(pid: number): Promise<string | null> {
   const environment = await readFile(`/proc/${pid}/environ`, "latin1").catch(() => "");
-  const prefix = `${mandateMarker}=`;
+  const prefix = `${checkoutMarker}=`;
   const mark = environment.split("\0").find((entry) => entry.startsWith(prefix));
   return mark?.slice(prefix.length) ?? null;
 }
@@ -72,12 +69,18 @@ export async function endProcesses(pids: readonly number[], graceMs?: number): P
   );
 }
 
-/** Ends what a mandate's own work left running; resolves when no process of it lives (2.1). */
-export async function endLeftovers(checkout: {
-  mandateId: string;
-  workTree: string;
-}): Promise<void> {
+/** Ends what a mandate's own work left running here; resolves when no process of it lives (2.1). */
+export async function endLeftovers(checkout: { workTree: string }): Promise<void> {
   const { ours } = await processesOf(checkout);
+  if (ours.length > 0) await endProcesses(ours);
+}
+
+/** As above, for all checkouts below `work`: whoever starts here finds nobody else at work. */
+export async function endAllLeftovers(work: string): Promise<void> {
+  const ours: number[] = [];
+  for (const pid of (await otherProcesses()) ?? []) {
+    if (((await markOf(pid)) ?? "").startsWith(`${work}/`)) ours.push(pid);
+  }
   if (ours.length > 0) await endProcesses(ours);
 }
 

@@ -6,7 +6,7 @@ import type { EntryKind, Report, TaskState, TurnEnd } from "../policies/mandate/
 import type { TaskProgress } from "../policies/tasks.ts";
 import { sweepHome } from "./disk.ts";
 import { requireGit } from "./git.ts";
-import { endLeftovers, managedOutside } from "./processes.ts";
+import { endAllLeftovers, endLeftovers, managedOutside } from "./processes.ts";
 import { packState, unpackState } from "./repository/carrying.ts";
 import { checkoutOf } from "./repository/checkout.ts";
 import { inspectRepository } from "./repository/inspection.ts";
@@ -205,9 +205,9 @@ export interface Runner {
   diff(request: { mandateId: string; base: string }): Promise<string | null>;
   /** Mandates in whose checkout a process works that the host did not start (3.2). */
   managedOutside(): Promise<ReadonlySet<string>>;
-  /** Ends what a cut-off turn left running in its checkout; resolves when no process of ours lives there. */
+  /** Ends what a cut-off turn left running in its checkout here; resolves when no process of ours lives there. */
   endLeftovers(mandateId: string): Promise<void>;
-  /** Clears what a cut-off process left half made; once, before anything else is asked. */
+  /** Ends and clears what a cut-off process left running and half made; once, before anything else is asked. */
   clear(): Promise<void>;
   /** Mandates of which something is kept on this worker. */
   kept(): Promise<string[]>;
@@ -233,7 +233,10 @@ export function openRunner(place: WorkPlace): Runner {
     diff: (request) => diffOf(place, request),
     managedOutside: () => managedOutside(join(place.home, "work")),
     endLeftovers: (mandateId) => endLeftovers(checkoutOf({ home: place.home, mandateId })),
-    clear: () => sweepHome(place.home),
+    clear: async () => {
+      await endAllLeftovers(join(place.home, "work"));
+      await sweepHome(place.home);
+    },
     kept: () => keptMandates(place),
     drop: (mandateId, what) => drop(place, { mandateId, what }),
   };

@@ -6,7 +6,7 @@ import { dirname, isAbsolute, join, normalize } from "node:path";
 import { parseDuration } from "../../policies/durations.ts";
 import { Failure } from "../../policies/failure.ts";
 import type { Report, TurnEnd } from "../../policies/mandate/mandate.ts";
-import { mandateMarker, taskEnvironment } from "../environment.ts";
+import { checkoutMarker, taskEnvironment } from "../environment.ts";
 import { exec } from "../exec.ts";
 import { failureWords } from "../failure-words.ts";
 import type { Bench, Worked } from "../run-turn.ts";
@@ -90,7 +90,7 @@ async function runCommand(bench: Bench, argv: readonly string[]): Promise<CallRe
     text: "",
   };
   await host.callStarted(begun, null);
-  const given = { HOME: bench.privateHome, [mandateMarker]: checkout.mandateId };
+  const given = { HOME: bench.privateHome, [checkoutMarker]: checkout.workTree };
   const result = await exec({
     argv,
     cwd: checkout.workTree,

@@ -14,7 +14,7 @@ import {
   stepWait,
   type TaskProgress,
 } from "../../policies/tasks.ts";
-import { mandateMarker, taskEnvironment } from "../environment.ts";
+import { checkoutMarker, taskEnvironment } from "../environment.ts";
 import { exec, type ExecResult } from "../exec.ts";
 import { failureWords } from "../failure-words.ts";
 import type { Bench, Worked } from "../run-turn.ts";
@@ -110,7 +110,7 @@ async function execute(
       env: taskEnvironment(bench.environment, {
         ...inputs,
         HOME: bench.privateHome,
-        [mandateMarker]: checkout.mandateId,
+        [checkoutMarker]: checkout.workTree,
       }),
       deadlineMs: Math.max(1, Math.min(step.timeoutMs ?? leftMs, leftMs)),
       outputLimit,

@@ -3,7 +3,7 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -14,8 +14,7 @@ import { latestComments } from "../../app/ledger/issues.ts";
 import type { Sql, SqlValue } from "../../app/ledger/ledger.ts";
 import { listMandates, type MandateRow } from "../../app/ledger/mandates.ts";
 import { rowFrom } from "../../app/ledger/rows.ts";
-import { endLeftovers } from "../../runners/processes.ts";
-import { checkoutOf } from "../../runners/repository/checkout.ts";
+import { endAllLeftovers } from "../../runners/processes.ts";
 import { makeRepository, temporaryFolder, type TestRepository } from "../fakes/repository.ts";
 
 const program = fileURLToPath(new URL("../../app/main.ts", import.meta.url));
@@ -88,7 +87,8 @@ export function openBench(options: BenchOptions) {
   const products: Product[] = [];
   onTestFinished(async () => {
     for (const product of products) await product.kill();
-    await endSteps(home);
+    // Steps of a killed process live on: after a test nobody else would end them.
+    await endAllLeftovers(join(home, "work"));
   });
 
   /** Starts the product and does not wait for it. */
@@ -291,13 +291,4 @@ export function traceFolder(): string {
   const folder = join(temporaryFolder(), "traces");
   mkdirSync(folder);
   return folder;
-}
-
-/** Steps of a killed process live on: after a test nobody else would end them. */
-async function endSteps(home: string): Promise<void> {
-  const work = join(home, "work");
-  if (!existsSync(work)) return;
-  for (const mandateId of readdirSync(work)) {
-    await endLeftovers(checkoutOf({ home, mandateId }));
-  }
 }

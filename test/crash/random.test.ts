@@ -44,7 +44,7 @@ interface Asked {
 /** Each step leaves a line outside of the checkout: what has really run. */
 function policyOf(traces: string): object {
   function step(number: number): string {
-    const trace = `echo "$HOLDFAST_MANDATE ${number}" >> ${JSON.stringify(traces)}/ran`;
+    const trace = `echo "$(basename "$HOLDFAST_CHECKOUT") ${number}" >> ${JSON.stringify(traces)}/ran`;
     return `${trace}; sleep 0.15; echo ${number} > "$NAME-${number}.txt"`;
   }
   const inputs = { NAME: { required: true, pattern: "[a-z0-9]+" } };

@@ -4,8 +4,8 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { mandateMarker } from "../../runners/environment.ts";
-import { endProcesses, processesOf } from "../../runners/processes.ts";
+import { checkoutMarker } from "../../runners/environment.ts";
+import { endAllLeftovers, endProcesses, processesOf } from "../../runners/processes.ts";
 import { temporaryFolder } from "../fakes/repository.ts";
 
 function sleepIn(cwd: string, env: Record<string, string>): number {
@@ -16,13 +16,15 @@ function sleepIn(cwd: string, env: Record<string, string>): number {
 
 test.skipIf(!existsSync("/proc/self"))("they are told apart, and ended", async () => {
   const home = temporaryFolder();
-  const checkout = { mandateId: "m-7k3f", workTree: join(home, "work/m-7k3f") };
+  const checkout = { workTree: join(home, "work/m-7k3f") };
   mkdirSync(join(checkout.workTree, "deep"), { recursive: true });
   mkdirSync(`${checkout.workTree}-other`);
-  const marked = { [mandateMarker]: "m-7k3f" };
+  const marked = { [checkoutMarker]: checkout.workTree };
   const inside = sleepIn(join(checkout.workTree, "deep"), marked);
   const elsewhere = sleepIn("/", marked);
-  const stranger = sleepIn(checkout.workTree, { [mandateMarker]: "m-7k3f2" });
+  const stranger = sleepIn(checkout.workTree, { [checkoutMarker]: `${checkout.workTree}2` });
+  const beside = { [checkoutMarker]: "/elsewhere/work/m-7k3f" };
+  const otherHome = sleepIn("/", beside);
   sleepIn(`${checkout.workTree}-other`, {});
 
   // A process carries its own environment only once it has become the new program.
@@ -35,4 +37,10 @@ test.skipIf(!existsSync("/proc/self"))("they are told apart, and ended", async (
 
   await endProcesses([inside, elsewhere, 0, 1, -1, process.pid]);
   expect(await processesOf(checkout)).toEqual({ isKnown: true, ours: [], foreign: [stranger] });
+
+  await endAllLeftovers(join(home, "work"));
+  expect(await processesOf(checkout)).toEqual({ isKnown: true, ours: [], foreign: [] });
+  expect(await processesOf({ workTree: "/elsewhere/work/m-7k3f" })).toMatchObject({
+    ours: [otherHome],
+  });
 });
