@@ -208,6 +208,10 @@ export function stallingSteps(
   });
 }
 
+export function doneSteps(progress: TaskProgress): number {
+  return progress.filter(({ state }) => state === "succeeded").length;
+}
+
 /** How a task is asked for, with what it cannot do without: `rollout TAG=…`. */
 export function taskExample(name: string, task: Task): string {
   const needed = Object.entries(task.inputs).filter(([, input]) => input.required);

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { Failure } from "../policies/failure.ts";
 import type { Report, TurnEnd } from "../policies/mandate/mandate.ts";
-import type { TaskProgress } from "../policies/tasks.ts";
+import { doneSteps, type TaskProgress } from "../policies/tasks.ts";
 import { runScript } from "./agents/scripted.ts";
 import { runTask } from "./agents/task.ts";
 import { makeFolder } from "./disk.ts";
@@ -137,10 +137,6 @@ async function isWorkGone(
       return state === null || !state.isComplete || done > (state.doneSteps ?? done);
     }
   }
-}
-
-function doneSteps(progress: TaskProgress): number {
-  return progress.filter(({ state }) => state === "succeeded").length;
 }
 
 async function work(bench: Bench): Promise<Worked> {

@@ -7,7 +7,7 @@ import type { TaskProgress } from "../policies/tasks.ts";
 import { sweepHome } from "./disk.ts";
 import { requireGit } from "./git.ts";
 import { endAllLeftovers, endLeftovers, managedOutside } from "./processes.ts";
-import { packState, unpackState } from "./repository/carrying.ts";
+import { hasState, packState, unpackState } from "./repository/carrying.ts";
 import { checkoutOf } from "./repository/checkout.ts";
 import { inspectRepository } from "./repository/inspection.ts";
 import { diffOf, drop, keptMandates } from "./repository/keeping.ts";
@@ -60,6 +60,8 @@ export interface TurnRequest {
   readonly head?: PullHead | null;
   readonly work: Work;
   readonly untracked: "ignore" | "count" | "commit";
+  /** The files of each finished step are saved at once: another worker may have to go on from there. */
+  readonly savesSteps?: boolean;
   /** Wall-clock end of this turn, epoch ms. */
   readonly endsAt: number;
 }
@@ -195,6 +197,8 @@ export interface Runner {
   publish(request: PublishRequest): Promise<PublishOutcome>;
   /** Moves the work so far onto another head (1.5). Safe to repeat after a crash. Throws Failure `head-gone`. */
   replay(request: ReplayRequest): Promise<Replay>;
+  /** Whether this saved state, or one that followed it, is here. */
+  hasState(asked: { mandateId: string; commit: string }): Promise<boolean>;
   /** The saved state as others can take it up; null where there is none, or more than can be carried. Throws Failure. */
   packState(mandateId: string): Promise<CarriedState | null>;
   /** Takes up what another worker saved, in place of what is here of the mandate. Throws Failure. */
@@ -227,6 +231,7 @@ export function openRunner(place: WorkPlace): Runner {
     runTurn: (request, host) => runTurn(place, request, host),
     publish: (request) => publishWork(place, request),
     replay: (request) => replayWork(place, request),
+    hasState: (asked) => hasState(place, asked),
     packState: (mandateId) => packState(place, mandateId),
     unpackState: (request) => unpackState(place, request),
     readPolicy: (repository) => readPolicy(place, repository),

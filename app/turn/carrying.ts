@@ -1,24 +1,21 @@
-// The files of a mandate follow it from worker to worker (spec 5.1, 7.1), where several share a ledger: each turn leaves
-// its saved state there in its own transaction, and whoever takes the next one begins with it.
+// The files of a mandate follow it from worker to worker (spec 5.1, 7.1), where several share a ledger: each step and each
+// turn leaves its saved state there in its own transaction, and whoever takes the next turn begins with it.
 
 import { Failure } from "../../policies/failure.ts";
 import type { CarriedState } from "../../runners/runner.ts";
 import type { Host } from "../host.ts";
-import { stateElsewhere, type SavedStateRow } from "../ledger/shared/saved-states.ts";
+import { findState, readState, type SavedStateRow } from "../ledger/shared/saved-states.ts";
 import { sourceOf, type ClaimedEntry } from "./claimed.ts";
 
 export type NewState = Omit<SavedStateRow, "at">;
 
-/** Takes up what another worker left; nothing to do where this one had the last turn. Throws Failure. */
+/** Takes up what another worker left; nothing to do where the files are here already. Throws Failure. */
 export async function takeUpState(
   host: Host,
   { mandate, repository }: Pick<ClaimedEntry, "mandate" | "repository">,
 ): Promise<void> {
-  const { homeId } = host;
-  if (homeId === null) return;
-  const found = await host.ledger.read((sql) =>
-    stateElsewhere(sql, { mandateId: mandate.id, home: homeId }),
-  );
+  if (host.homeId === null || (await isHere(host, mandate.id))) return;
+  const found = await host.ledger.read((sql) => readState(sql, mandate.id));
   if (found === undefined) return;
   await host.runner.unpackState({
     mandateId: mandate.id,
@@ -26,6 +23,14 @@ export async function takeUpState(
     pull: mandate.pinnedHead?.pull ?? null,
     state: carried(found),
   });
+}
+
+/** The name of the home alone would not do: a copy of this one has it too. */
+async function isHere(host: Host, mandateId: string): Promise<boolean> {
+  const found = await host.ledger.read((sql) => findState(sql, mandateId));
+  if (found?.home !== host.homeId) return false;
+  const commit = found.commitHash;
+  return commit === null || host.runner.hasState({ mandateId, commit });
 }
 
 function carried({ commitHash, baseHash, pack }: SavedStateRow): CarriedState | null {

@@ -1,7 +1,7 @@
 // Carries out what policies/recovery decides for claims whose lease has expired: at start and at every sweep (2.5).
 
 import { isTerminal, type Status, type TurnEnd } from "../../policies/mandate/mandate.ts";
-import { recover, type Recovery } from "../../policies/mandate/recovery.ts";
+import { recover, type CutOff, type Recovery } from "../../policies/mandate/recovery.ts";
 import type { Host } from "../host.ts";
 import { record } from "../ledger/history.ts";
 import { expiredClaims, releaseExpired, type Claim, type EntryRow } from "../ledger/inbox.ts";
@@ -30,7 +30,8 @@ async function recoverOne(tx: Tx, host: Host, seen: EntryRow): Promise<void> {
   if (current === undefined) return;
   const mandate = await mandateOf(tx, current.mandateId);
   const turn = await turnOfEntry(tx, { entryId: current.id, fence: current.fence });
-  const decision = decide(current, { turn, task: mandate.task });
+  const isShared = host.homeId !== null;
+  const decision = decide(current, { turn, task: mandate.task, isShared });
   await record(tx, "lease-lost", {
     mandateId: mandate.id,
     turnId: turn?.id ?? null,
@@ -69,12 +70,12 @@ async function queueAgain(
 
 function decide(
   entry: EntryRow,
-  at: { turn: TurnRow | undefined; task: Parameters<typeof recover>[0]["task"] },
+  { turn, ...at }: { turn: TurnRow | undefined } & Pick<CutOff, "task" | "isShared">,
 ): Recovery {
   return recover({
     // Publishing is safe to repeat: it adopts what it finds (6.4).
-    hasBegun: entry.kind !== "publish" && at.turn !== undefined && at.turn.promptGivenAt !== null,
-    task: at.task,
+    ...at,
+    hasBegun: entry.kind !== "publish" && turn !== undefined && turn.promptGivenAt !== null,
     leasesLost: entry.leasesLost + 1,
   });
 }

@@ -9,7 +9,9 @@ import { isLive, StaleClaim } from "../ledger/inbox.ts";
 import type { Tx } from "../ledger/ledger.ts";
 import { changeMandate } from "../ledger/mandates.ts";
 import { touchStatus } from "../ledger/outbox.ts";
+import { keepState } from "../ledger/shared/saved-states.ts";
 import { changeTurn, saveCall, type ToolCallRow, type TurnRow } from "../ledger/turns.ts";
+import { stateHere, type NewState } from "./carrying.ts";
 import type { ClaimedEntry } from "./claimed.ts";
 import { commit } from "./persist.ts";
 
@@ -28,12 +30,16 @@ export function turnHost(
     });
   }
 
-  function save(call: CallRecord, progress: TaskProgress | null): Promise<void> {
+  function save(call: CallRecord, progress: TaskProgress | null, state?: NewState): Promise<void> {
     return write(async (tx) => {
       await saveCall(tx, callRow(turn.id, call));
       if (progress !== null && mandate.task !== null) {
         await changeMandate(tx, mandate.id, { task: { ...mandate.task, progress } });
       }
+      if (state !== undefined) await keepState(tx, state);
+      // The first turn names the base only at its end, and others may have to go on from here before.
+      const base = state?.baseHash ?? null;
+      if (base !== null) await changeMandate(tx, mandate.id, { baseCommit: base });
       await touchStatus(tx, mandate, host.timing.statusThrottleMs);
     });
   }
@@ -47,8 +53,12 @@ export function turnHost(
         await touchStatus(tx, mandate, host.timing.statusThrottleMs);
       }),
     workBegins: () => write((tx) => changeTurn(tx, turn.id, { promptGivenAt: tx.now })),
-    callStarted: save,
-    callFinished: save,
+    callStarted: (call, progress) => save(call, progress),
+    callFinished: async (call, progress) => {
+      const isSaved = call.step !== null && progress?.[call.step]?.state === "succeeded";
+      const state = isSaved ? await stateHere(host, { mandateId: mandate.id, isSaved }) : undefined;
+      await save(call, progress, state);
+    },
   };
 }
 

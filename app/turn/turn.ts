@@ -56,6 +56,7 @@ async function workOn(host: Host, context: ClaimedEntry, handle: TurnHandle): Pr
       baseCommit: start.baseCommit,
       work: begun.work,
       untracked: context.mandate.policy.untracked,
+      savesSteps: host.homeId !== null,
       endsAt: host.ledger.now() + context.mandate.ceilings.turnWallMs,
     },
     turnHost(host, context, { turn: begun.turn, signal: handle.signal }),

@@ -9,6 +9,8 @@ export interface CutOff {
   readonly task: TaskState | null;
   /** Leases of this very entry lost so far, this one included. */
   readonly leasesLost: number;
+  /** Several workers share the ledger: the next turn may be on another machine. */
+  readonly isShared: boolean;
 }
 
 export type Recovery =
@@ -24,7 +26,7 @@ export type Recovery =
 const leasesLostLimit = 3;
 
 export function recover(cut: CutOff): Recovery {
-  if (cut.hasBegun) return afterBegin(cut.task);
+  if (cut.hasBegun) return afterBegin(cut);
   if (cut.leasesLost >= leasesLostLimit) {
     return {
       do: "give-up",
@@ -34,7 +36,7 @@ export function recover(cut: CutOff): Recovery {
   return { do: "queue-again", note: "the turn before was cut off before it began" };
 }
 
-function afterBegin(task: TaskState | null): Recovery {
+function afterBegin({ task, isShared }: CutOff): Recovery {
   if (task !== null) {
     const next = nextStep(task.task, task.progress);
     if (next.kind === "uncertain") {
@@ -42,5 +44,8 @@ function afterBegin(task: TaskState | null): Recovery {
       return { do: "ask-person", what };
     }
   }
-  return { do: "recovery-turn", what: "its worker was lost while it ran" };
+  const lost = "its worker was lost while it ran";
+  if (!isShared) return { do: "recovery-turn", what: lost };
+  const what = `${lost}, and what it had changed since its files were last saved may be lost with it`;
+  return { do: "recovery-turn", what };
 }

@@ -7,6 +7,7 @@ import type { TurnEnd } from "../../policies/mandate/mandate.ts";
 import type { Step } from "../../policies/policy-file/step.ts";
 import {
   afterStep,
+  doneSteps,
   nextStep,
   startStep,
   stepArgv,
@@ -17,6 +18,9 @@ import {
 import { checkoutMarker, taskEnvironment } from "../environment.ts";
 import { exec, type ExecResult } from "../exec.ts";
 import { failureWords } from "../failure-words.ts";
+import { processesOf } from "../processes.ts";
+import { isInPlace } from "../repository/checkout.ts";
+import { saveState } from "../repository/saved-state.ts";
 import type { Bench, Worked } from "../run-turn.ts";
 import type { CallRecord, Work } from "../runner.ts";
 
@@ -86,8 +90,24 @@ async function runStep(
     isError: progress[at.index]?.state === "failed" || result?.ended === "cancelled",
     text: result === null ? "" : result.output.toString("utf8"),
   };
+  if (progress[at.index]?.state === "succeeded") await saveStep(bench, progress);
   await host.callFinished(call, progress);
   return { call, progress, result, trouble };
+}
+
+/**
+ * Before the step counts as done, so that whoever goes on elsewhere finds its files or knows that they are missing. While
+ * something of it still runs nothing can be saved; the end of the turn ends that and saves.
+ */
+async function saveStep({ checkout, request }: Bench, progress: TaskProgress): Promise<void> {
+  if (request.savesSteps !== true || !(await isInPlace(checkout))) return;
+  if ((await processesOf(checkout)).ours.length > 0) return;
+  try {
+    await saveState(checkout, { doneSteps: doneSteps(progress) });
+  } catch (error) {
+    // A full disk, for instance: the end of the turn meets it again and tells it.
+    if (!(error instanceof Failure)) throw error;
+  }
 }
 
 function stepAt(steps: readonly Step[], index: number): Step {

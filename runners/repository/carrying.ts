@@ -7,11 +7,20 @@ import { endLeftovers } from "../processes.ts";
 import type { CarriedState, CarryRequest, WorkPlace } from "../runner.ts";
 import { checkoutOf, makeShadow, openShadow, retireCheckout } from "./checkout.ts";
 import { fetchCommit, fetchHead } from "./head.ts";
-import { openMirror, type Mirror } from "./mirror.ts";
+import { openMirror, resolve, type Mirror } from "./mirror.ts";
 import { readState } from "./saved-state.ts";
 
 /** A state is kept in the ledger until its mandate is over: what is larger stays where it is. */
 const packBytesLimit = 16 * 1024 * 1024;
+
+/** What is older does not have its commit. */
+export async function hasState(
+  { home }: WorkPlace,
+  { mandateId, commit }: { mandateId: string; commit: string },
+): Promise<boolean> {
+  const checkout = checkoutOf({ home, mandateId });
+  return (await openShadow(checkout)) && (await resolve(checkout, commit)) !== null;
+}
 
 /** Null where nothing is saved here, or more than can be carried. */
 export async function packState(

@@ -4,9 +4,11 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { beginTask, Task, type TaskProgress } from "../../policies/tasks.ts";
+import { checkoutOf } from "../../runners/repository/checkout.ts";
+import { readState } from "../../runners/repository/saved-state.ts";
 import { runTurn } from "../../runners/run-turn.ts";
 import type { PullHead, TurnHost } from "../../runners/runner.ts";
-import { makeRepository, temporaryFolder, writeFiles } from "../fakes/repository.ts";
+import { makeRepository, repositoryAt, temporaryFolder, writeFiles } from "../fakes/repository.ts";
 
 const mandateId = "m-7k3f";
 const many = 'mkdir many; for n in $(seq 5001); do : > "many/$n"; done';
@@ -30,7 +32,7 @@ function taskOf(...steps: { run: string; wait?: { every: string; for: string } }
   const home = temporaryFolder();
   const task = Task.parse({ steps });
   let progress: TaskProgress = beginTask(task);
-  async function turn(head: PullHead | null = null) {
+  async function turn(head: PullHead | null = null, savingFor: TurnHost | null = null) {
     const request = {
       mandateId,
       turnNumber: 1,
@@ -44,9 +46,11 @@ function taskOf(...steps: { run: string; wait?: { every: string; for: string } }
         grantedStep: null,
       },
       untracked: "commit",
+      savesSteps: savingFor !== null,
       endsAt: Date.now() + 60_000,
     } as const;
-    const result = await runTurn({ home, environment: process.env }, request, silentHost());
+    const place = { home, environment: process.env };
+    const result = await runTurn(place, request, savingFor ?? silentHost());
     progress = result.progress ?? progress;
     return result;
   }
@@ -110,5 +114,40 @@ describe("a lost checkout", () => {
     rmSync(join(home, "work"), { recursive: true });
     expect(await turn()).toMatchObject(isGone);
     expect(await turn()).toMatchObject(isGone);
+  });
+});
+
+/** What is saved whenever a step counts as done. */
+async function savedAtSteps(...runs: string[]) {
+  const { home, turn } = taskOf(...runs.map((run) => ({ run })));
+  const { gitDir, stateRef } = checkoutOf({ home, mandateId });
+  const seen: { doneSteps: number | null; files: string[] }[] = [];
+  async function callFinished(): Promise<void> {
+    const state = await readState({ gitDir, stateRef });
+    const files = repositoryAt(gitDir).git(["ls-tree", "--name-only", state?.commit ?? "HEAD"]);
+    seen.push({ doneSteps: state?.doneSteps ?? null, files: files.split("\n") });
+  }
+  const { end } = await turn(null, { ...silentHost(), callFinished });
+  return { end, seen };
+}
+
+describe("where others may have to go on", () => {
+  test("the files of a step are saved before it counts as done", async () => {
+    expect(await savedAtSteps("echo 1 > one.txt", "echo 2 > two.txt; exit 3")).toMatchObject({
+      end: { kind: "step-failed" },
+      seen: [
+        { doneSteps: 1, files: ["a.txt", "one.txt"] },
+        { doneSteps: 1, files: ["a.txt", "one.txt"] },
+      ],
+    });
+  });
+
+  test("nothing is saved while something of the step still runs", async () => {
+    const survivor = "setsid sh -c '> ../lives; exec sleep 60' > /dev/null 2>&1 &";
+    const { end, seen } = await savedAtSteps(
+      `${survivor} until [ -e ../lives ]; do sleep 0.1; done`,
+    );
+    expect(end).toMatchObject({ kind: "completed" });
+    expect(seen).toEqual([{ doneSteps: null, files: ["a.txt"] }]);
   });
 });

@@ -190,6 +190,7 @@ export function simulatedRunner(process: Process): Runner {
     runTurn: (request, host) => runTurn(process, request, host),
     publish: (request) => publish(process, request),
     replay: async () => ({ kind: "replayed" }),
+    hasState: async () => true,
     packState: async () => null,
     unpackState: async () => {},
     readPolicy: () => askOutside(process, "read-policy", () => policyNow(world)),

@@ -5,7 +5,7 @@ import { insert } from "../rows.ts";
 
 export interface SavedStateRow {
   readonly mandateId: string;
-  /** The home where its last turn ended: there the checkout itself is the state. */
+  /** The home where it was saved: there the checkout itself is the state. */
   readonly home: string;
   /** Null, as the two beside it, where the files could not be saved, or are more than can be carried. */
   readonly commitHash: string | null;
@@ -20,16 +20,16 @@ export async function keepState(tx: Tx, state: Omit<SavedStateRow, "at">): Promi
   await insert(tx, "saved_state", { ...state, at: tx.now });
 }
 
-/** The state of a mandate whose last turn ended in another home than this one. */
-export function stateElsewhere(
+/** Where the mandate's files are, and as which commit. */
+export function findState(
   sql: Sql,
-  { mandateId, home }: Pick<SavedStateRow, "mandateId" | "home">,
-): Promise<SavedStateRow | undefined> {
-  return sql.first<SavedStateRow>(
-    "SELECT * FROM saved_state WHERE mandate_id = ? AND home <> ?",
-    mandateId,
-    home,
-  );
+  mandateId: string,
+): Promise<Pick<SavedStateRow, "home" | "commitHash"> | undefined> {
+  return sql.first("SELECT home, commit_hash FROM saved_state WHERE mandate_id = ?", mandateId);
+}
+
+export function readState(sql: Sql, mandateId: string): Promise<SavedStateRow | undefined> {
+  return sql.first("SELECT * FROM saved_state WHERE mandate_id = ?", mandateId);
 }
 
 /** Forgets the states of mandates that ended before `before`. Returns how many. */

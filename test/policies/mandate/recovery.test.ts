@@ -10,7 +10,9 @@ function taskWith(step: object, state: "started" | "succeeded"): TaskState {
   return { name: "build", task, inputs: {}, progress };
 }
 
-const rows: readonly [string, CutOff, Recovery["do"]][] = [
+type Cut = Omit<CutOff, "isShared">;
+
+const rows: readonly [string, Cut, Recovery["do"]][] = [
   [
     "its prompt had not been given: the same entry once more",
     { hasBegun: false, task: null, leasesLost: 1 },
@@ -46,11 +48,24 @@ const rows: readonly [string, CutOff, Recovery["do"]][] = [
 
 describe("a cut-off turn is never replayed (2.5)", () => {
   test.each(rows)("%s", (_, cut, decision) => {
-    expect(recover(cut).do).toBe(decision);
+    for (const isShared of [false, true]) {
+      expect(recover({ ...cut, isShared }).do).toBe(decision);
+    }
+  });
+
+  test("what may be missing on another machine is told", () => {
+    const cut = { hasBegun: true, task: null, leasesLost: 1 };
+    const what = "its worker was lost while it ran";
+    expect(recover({ ...cut, isShared: false })).toEqual({ do: "recovery-turn", what });
+    expect(recover({ ...cut, isShared: true })).toEqual({
+      do: "recovery-turn",
+      what: `${what}, and what it had changed since its files were last saved may be lost with it`,
+    });
   });
 
   test("who is asked is told which step it was", () => {
-    expect(recover({ hasBegun: true, task: taskWith({}, "started"), leasesLost: 1 })).toEqual({
+    const task = taskWith({}, "started");
+    expect(recover({ hasBegun: true, task, leasesLost: 1, isShared: false })).toEqual({
       do: "ask-person",
       what: "step 1 of build was cut off while it ran, and it does not say that it may be repeated",
     });

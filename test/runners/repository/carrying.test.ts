@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { packState, unpackState } from "../../../runners/repository/carrying.ts";
+import { hasState, packState, unpackState } from "../../../runners/repository/carrying.ts";
 import { checkoutOf, ensureCheckout } from "../../../runners/repository/checkout.ts";
 import { openMirror } from "../../../runners/repository/mirror.ts";
 import { saveState } from "../../../runners/repository/saved-state.ts";
@@ -25,6 +25,7 @@ async function begin(readme = "hello\n") {
   const place = { home, environment: process.env };
   const checkout = checkoutOf({ home, mandateId });
   return {
+    home,
     first,
     source,
     checkout,
@@ -95,6 +96,22 @@ test("what could not be saved leaves nothing of the mandate here", async () => {
   await unpack(null);
   expect(existsSync(checkout.workTree)).toBe(false);
   expect(existsSync(checkout.gitDir)).toBe(false);
+});
+
+test("what was saved here is known here, and what another saved after it is not", async () => {
+  const { home, first, pack, unpack } = await begin();
+  function has(at: string, { commit }: { commit: string }): Promise<boolean> {
+    return hasState({ home: at, environment: process.env }, { mandateId, commit });
+  }
+  writeFiles(first.checkout.workTree, { "one.txt": "1\n" });
+  const one = await saveState(first.checkout);
+  await unpack(await pack());
+  writeFiles(first.checkout.workTree, { "two.txt": "2\n" });
+  const two = await saveState(first.checkout);
+  expect(await has(first.home, one)).toBe(true);
+  expect(await has(home, one)).toBe(true);
+  expect(await has(home, two)).toBe(false);
+  expect(await has(temporaryFolder(), one)).toBe(false);
 });
 
 test("more than can be carried stays where it is", async () => {
