@@ -18,6 +18,9 @@ export interface Launch {
   /** The home's own file by default. */
   readonly databaseUrl?: string | undefined;
   readonly redisUrl?: string | undefined;
+  /** Turns at a time; one by default. */
+  readonly slots?: number;
+  readonly timing?: Partial<typeof quickTiming>;
   readonly nodeOptions?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -32,7 +35,7 @@ export interface Launched {
 
 /** Starts it and does not wait for it. */
 export function launch({ world, host }: GitHub, wanted: Launch): Launched {
-  const { kind, home, databaseUrl, redisUrl, nodeOptions = [] } = wanted;
+  const { kind, home, databaseUrl, redisUrl, slots = 1, timing, nodeOptions = [] } = wanted;
   mkdirSync(home, { recursive: true });
   const writes = "{ perSecond: 100, perMinute: 6000, perHour: 100000 }";
   const settings = `repositories: [org/door]\ngithub: { writes: ${writes} }\n`;
@@ -49,6 +52,7 @@ export function launch({ world, host }: GitHub, wanted: Launch): Launched {
       // Several processes at a time make a busy machine slow: what is under way must not count as lost.
       sendLeaseMs: 5_000,
       probeAfterMs: 1_000,
+      ...timing,
     }),
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
@@ -60,7 +64,7 @@ export function launch({ world, host }: GitHub, wanted: Launch): Launched {
     ...wanted.environment,
   };
   const command = kind === "server" ? ["start", "--port", "0"] : ["worker"];
-  const args = [...nodeOptions, program, ...command, "--workers", "1"];
+  const args = [...nodeOptions, program, ...command, "--workers", String(slots)];
   const child = spawn(process.execPath, args, {
     env,
     cwd: "/",
