@@ -187,7 +187,7 @@ test(
     expect((await mandateIn(bench, "run slow", "blocked")).reason).toBe("checkout-failed");
     await untilAllIsTold(bench);
     const [notice, ...more] = await bench.told(blocked);
-    expect(notice).toContain("no longer on this machine");
+    expect(notice).toContain("is nowhere any more");
     expect(notice).toContain(`continue ${id}`);
     expect(more).toEqual([]);
     expect(bench.branches()).toBe("");
