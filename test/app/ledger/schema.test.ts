@@ -52,6 +52,7 @@ const aConnection = `INSERT INTO connection (name) VALUES ('github')`;
 const aPoll = `INSERT INTO poll (connection, subject, asked_at) VALUES ('github', 's', 1)`;
 const aDuty = `INSERT INTO duty VALUES ('sweep', 'one', 1)`;
 const aProcess = `INSERT INTO process VALUES ('one', 'server', '1', 1, 1, 1)`;
+const aState = `INSERT INTO saved_state SELECT id, 'home', 'c', 'b', x'00', 1 FROM mandate`;
 const aHold = `INSERT INTO hold VALUES ('installation', '', 'paused', 'ada', 1)`;
 const aGrant = `INSERT INTO recovery_grant SELECT id, 1, 'ada', 1, 2, NULL FROM mandate`;
 const aReaction = `INSERT INTO local_reaction VALUES ('r-1', 'issue:1', 'eyes', '1', 1)`;
@@ -78,6 +79,7 @@ const filling: readonly string[] = [
   aPoll,
   aDuty,
   aProcess,
+  aState,
 ];
 
 /** What the schema says, and what it therefore refuses. */
@@ -168,6 +170,11 @@ const constraints: readonly (readonly [string, string, string?])[] = [
   ["PRIMARY KEY (connection, subject)", aPoll],
   ["CREATE TABLE duty ( name TEXT PRIMARY KEY", aDuty],
   ["CREATE TABLE process ( id TEXT PRIMARY KEY", aProcess],
+  ["CREATE TABLE saved_state ( mandate_id TEXT PRIMARY KEY", aState],
+  [
+    "CHECK ((pack IS NULL) = (commit_hash IS NULL) AND (pack IS NULL) = (base_hash IS NULL))",
+    "UPDATE saved_state SET pack = NULL",
+  ],
   ["CHECK (kind IN ('server', 'worker'))", "UPDATE process SET kind = 'launcher'"],
   ["identity TEXT PRIMARY KEY", aCommand],
   [
