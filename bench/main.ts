@@ -3,10 +3,14 @@
 
 import { parseArgs } from "node:util";
 import { benchIntake } from "./intake.ts";
+import { benchBurst, benchLateness, benchRestart } from "./parked/parked.ts";
 import type { Row } from "./row.ts";
 
 const benches: Readonly<Record<string, () => Promise<Row[]>>> = {
   intake: benchIntake,
+  lateness: () => benchLateness(),
+  burst: () => benchBurst(),
+  restart: () => benchRestart(),
 };
 
 async function main(args: readonly string[]): Promise<number> {

@@ -29,6 +29,12 @@ export function atLeast(measured: Measured, target: number): Row {
   return { ...row, met: row.ratio >= target };
 }
 
+/** A time or size that must be at most `target` times the opponent's. */
+export function below(measured: Measured, target: number): Row {
+  const row = rowOf(measured, target);
+  return { ...row, met: row.ratio <= target };
+}
+
 /** A time of ours that must be at most `target` in its unit, whatever the opponent's is. */
 export function atMost(measured: Measured, target: number, isNoisy: boolean): Row {
   const row = rowOf(measured, target);

@@ -31,6 +31,8 @@ interface Duty {
   readonly pass: () => Promise<number>;
   /** When the next of it is due; null when nothing will be. */
   readonly nextAt: (sql: Sql, now: number) => Promise<number | null>;
+  /** How long it is not repeated after it found nothing, whatever others commit meanwhile. */
+  readonly restMs?: number;
 }
 
 export interface Pump {
@@ -39,6 +41,9 @@ export interface Pump {
   /** Resolves when no lane works any more; to be called when nothing wakes it. */
   idle(): Promise<void>;
 }
+
+/** Many rechecks of one instant make thousands of messages that may go out one by one in any case. */
+const deliveryRestMs = 100;
 
 /** In order of importance: accept, work, deliver. */
 function duties(host: Host, driver: Driver, options: PumpOptions): readonly Duty[] {
@@ -52,6 +57,7 @@ function duties(host: Host, driver: Driver, options: PumpOptions): readonly Duty
     {
       pass: () => tendMessages(host),
       nextAt: nextOutboxAt,
+      restMs: deliveryRestMs,
     },
   ];
 }
@@ -89,11 +95,12 @@ export async function pumpOnce(host: Host, driver: Driver, options: PumpOptions)
 
 /** The lanes of one process; each pumps until nothing of its kind is due, then the driver is armed for the next. */
 export function openPump(host: Host, driver: Driver, options: PumpOptions): Pump {
-  const lanes = duties(host, driver, options).map(({ pass, nextAt }) => ({
+  const lanes = duties(host, driver, options).map(({ pass, nextAt, restMs }) => ({
     nextAt,
     ...openLane(async () => {
       // What one lane did may be another's work.
       if ((await pass()) > 0) for (const lane of lanes) lane.wake();
+      else if (restMs !== undefined) await host.sleep(restMs);
     }, rest),
   }));
   // A lane as well: an answer that was asked for earlier must not set the driver after a later one.

@@ -10,7 +10,7 @@ import { EmbeddedDriver } from "../scheduler/embedded.ts";
 
 /** How far ahead others are told of what comes: a million parked waits are a few thousand hints (3.5). */
 const horizonMs = 10 * minuteMs;
-const waitsLimit = 10_000;
+const waitsLimit = 5_000;
 const entriesLimit = 500;
 
 export interface Waking {

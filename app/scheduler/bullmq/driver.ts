@@ -27,6 +27,8 @@ export type RedisState = "ready" | "away" | "refused";
 
 /** Hints handled at the same time: each is over at once. */
 const concurrency = 32;
+/** Hints in one command: more would stand in each other's way in memory. */
+const batchLimit = 500;
 /** A worker whose connection broke at the wrong moment would rest for 15 s, although Redis is there again. */
 const runRetryDelay = 1_000;
 
@@ -165,7 +167,9 @@ export class BullmqDriver implements Driver {
       const jobs = fresh
         .filter((hint) => hint.lane === lane)
         .map(({ id, at }) => ({ name: lane, data: {}, opts: jobOptions(id, at - now()) }));
-      if (jobs.length > 0) await queue.addBulk(jobs);
+      for (let from = 0; from < jobs.length; from += batchLimit) {
+        await queue.addBulk(jobs.slice(from, from + batchLimit));
+      }
     }
     for (const { id } of fresh) this.#told.add(id);
   }

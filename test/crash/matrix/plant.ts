@@ -23,9 +23,9 @@ class Transaction {
   #changes: string[][] = [];
   #current: string[] = [];
 
-  /** Statements without effect are no write. */
+  /** Statements without effect are no write. PostgreSQL is asked with numbers in the place of question marks. */
   see(text: string): void {
-    this.#current.push(text);
+    this.#current.push(text.replaceAll(/\$\d+/g, "?"));
   }
 
   /** True when the process is to end before, or after, this is carried out. */
