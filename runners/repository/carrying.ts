@@ -11,7 +11,7 @@ import { openMirror, resolve, type Mirror } from "./mirror.ts";
 import { readState } from "./saved-state.ts";
 
 /** A state is kept in the ledger until its mandate is over: what is larger stays where it is. */
-const packBytesLimit = 16 * 1024 * 1024;
+const packBytesLimit = 64 * 1024 * 1024;
 
 /** What is older does not have its commit. */
 export async function hasState(

@@ -116,7 +116,7 @@ test("what was saved here is known here, and what another saved after it is not"
 
 test("more than can be carried stays where it is", async () => {
   const { first, pack } = await begin();
-  writeFiles(first.checkout.workTree, { "large.bin": randomBytes(17 * 1024 * 1024) });
+  writeFiles(first.checkout.workTree, { "large.bin": randomBytes(65 * 1024 * 1024) });
   await saveState(first.checkout);
   expect(await pack()).toBeNull();
 });
