@@ -159,9 +159,16 @@ type DueMessage = MessageRow & { readonly connection: string; readonly reachedBy
 const localLimit = 20;
 const networkLimit = 1;
 
+/** The condition of the index that finds what is due, in the very words that SQLite needs to see it by. */
+const isOpen = "o.state IN ('pending', 'unsure')";
 /** A person waits for it: all but edits of a status comment, which come last (6.3). */
 const isWaitedFor = "(o.kind <> 'status' OR o.forge_id IS NULL)";
-const importance = "CASE WHEN o.kind = 'status' AND o.forge_id IS NULL THEN 1 ELSE o.priority END";
+
+/** What goes out before what, of the rows that this name stands for. */
+function orderOf(row: string): string {
+  return `CASE WHEN ${row}.kind = 'status' AND ${row}.forge_id IS NULL THEN 1 ELSE ${row}.priority END, ${row}.id`;
+}
+
 const isFirstInLane = `NOT EXISTS (SELECT 1 FROM outbox e WHERE e.lane = o.lane AND e.id < o.id
   AND e.state IN ('pending', 'sending', 'unsure'))`;
 
@@ -170,14 +177,13 @@ function dueMessages(
   sql: Sql,
   due: { state: "pending" | "unsure"; now: number; limit: number },
 ): Promise<DueMessage[]> {
-  const order = `${importance}, o.id`;
   return sql.all<DueMessage>(
     `SELECT * FROM (SELECT o.*, r.connection, r.account AS reached_by, ROW_NUMBER() OVER
-         (PARTITION BY r.connection, r.account, ${isWaitedFor} ORDER BY ${order}) AS place
+         (PARTITION BY r.connection, r.account, ${isWaitedFor} ORDER BY ${orderOf("o")}) AS place
        FROM outbox o JOIN conversation c ON c.id = o.conversation_id
        JOIN repository r ON r.id = c.repository_id
-       WHERE o.state = ? AND o.next_at <= ? AND ${isFirstInLane}) o
-     WHERE place <= ? ORDER BY ${order}`,
+       WHERE ${isOpen} AND o.state = ? AND o.next_at <= ? AND ${isFirstInLane}) ranked
+     WHERE place <= ? ORDER BY ${orderOf("ranked")}`,
     due.state,
     due.now,
     due.limit,
@@ -214,7 +220,7 @@ export async function takeMessages(tx: Tx, options: TakeOptions): Promise<TakenM
 /** Whatever asked for an edit, and however often: one follows `throttleMs` after the other (1.6). */
 async function spaceStatusEdits(tx: Tx, throttleMs: number): Promise<void> {
   await tx.run(
-    `UPDATE outbox SET next_at = sent_at + ? WHERE state = 'pending' AND next_at <= ?
+    `UPDATE outbox AS o SET next_at = sent_at + ? WHERE ${isOpen} AND state = 'pending' AND next_at <= ?
        AND kind = 'status' AND forge_id IS NOT NULL AND sent_revision > 1 AND sent_at > ?`,
     throttleMs,
     tx.now,
@@ -239,10 +245,10 @@ async function hasRoom(tx: Tx, row: DueMessage, limits: WriteLimits): Promise<bo
     return true;
   }
   await tx.run(
-    `UPDATE outbox AS o SET next_at = ? WHERE state = 'pending' AND next_at <= ?
-       AND ${isWaitedFor} = ? AND conversation_id IN
-         (SELECT c.id FROM conversation c JOIN repository r ON r.id = c.repository_id
-          WHERE r.connection = ? AND r.account IS NOT DISTINCT FROM ?)`,
+    `UPDATE outbox AS o SET next_at = ? WHERE ${isOpen} AND state = 'pending' AND next_at <= ?
+       AND ${isWaitedFor} = ? AND EXISTS
+         (SELECT 1 FROM conversation c JOIN repository r ON r.id = c.repository_id
+          WHERE c.id = o.conversation_id AND r.connection = ? AND r.account IS NOT DISTINCT FROM ?)`,
     budget.nextAt,
     tx.now,
     isUrgent(row) ? 1 : 0,
@@ -290,9 +296,9 @@ export async function tryAgainNow(tx: Tx, conversationId: string): Promise<void>
     conversationId,
   );
   await tx.run(
-    `UPDATE outbox SET state = 'pending', attempts = 0, next_at = ?
+    `UPDATE outbox AS o SET state = 'pending', attempts = 0, next_at = ?
      WHERE conversation_id = ? AND state = 'dead' AND kind = 'status'
-       AND mandate_id IN (SELECT id FROM mandate WHERE ended_at IS NULL)`,
+       AND EXISTS (SELECT 1 FROM mandate m WHERE m.id = o.mandate_id AND m.ended_at IS NULL)`,
     tx.now,
     conversationId,
   );

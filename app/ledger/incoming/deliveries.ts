@@ -55,13 +55,18 @@ export function storeDelivery(
   return insertOnce(tx, "delivery", { ...delivery, receivedAt: tx.now, nextAt: tx.now });
 }
 
+/** Sorted after it was found: otherwise SQLite would read all that ever came, in this order, to find what is open. */
+function inOrder(id: string): string {
+  return `+${id}`;
+}
+
 const isUnread = "handled_at IS NULL AND payload_json IS NULL";
 
 /** Raw deliveries that nobody has looked into, in the order they came. */
 export function unreadDeliveries(sql: Sql, now: number, limit: number): Promise<RawDelivery[]> {
   return sql.all<RawDelivery>(
     `SELECT id, connection, guid, event, body, attempts FROM delivery
-     WHERE ${isUnread} AND next_at <= ? ORDER BY id LIMIT ?`,
+     WHERE ${isUnread} AND next_at <= ? ORDER BY ${inOrder("id")} LIMIT ?`,
     now,
     limit,
   );
@@ -144,7 +149,7 @@ export function openDeliveries(sql: Sql, now: number, limit: number): Promise<De
     `SELECT d.* FROM delivery d WHERE d.handled_at IS NULL AND d.payload_json IS NOT NULL
        AND d.next_at <= ? AND NOT EXISTS (SELECT 1 FROM delivery e
          WHERE e.subject = d.subject AND e.id < d.id AND e.handled_at IS NULL)
-     ORDER BY d.id LIMIT ?`,
+     ORDER BY ${inOrder("d.id")} LIMIT ?`,
     now,
     limit,
   );
