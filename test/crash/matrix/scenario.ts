@@ -50,7 +50,8 @@ export interface Outcome {
   readonly said: string;
 }
 
-const settleMs = 1_500;
+/** What is doubled may come last: a message of which nobody knows whether it arrived is looked for twice. */
+const toldMsLimit = 30_000;
 
 export async function runScenario(place: Place, wanted: Wanted): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast matrix-"));
@@ -61,8 +62,7 @@ export async function runScenario(place: Place, wanted: Wanted): Promise<Outcome
     await crew.begin();
     const asked = ask(github, world);
     const isOver = await crew.untilOver(asked, () => release(github, world));
-    // What is doubled may come last.
-    await pause(settleMs);
+    await untilAllIsTold(crew.databaseUrl);
     await crew.end();
     return await judge(github, { asked, isOver, crew });
   } finally {
@@ -263,6 +263,22 @@ async function judge(
   if (!isOver) found.push("not over in time");
   const said = crew.said.map((one, index) => `--- ${index}\n${one.said}`).join("\n");
   return { isHit: crew.wasHit(), silent, lost, doubled, found, said };
+}
+
+async function untilAllIsTold(databaseUrl: string): Promise<void> {
+  const ledger = await openLedger(databaseUrl);
+  const giveUpAt = Date.now() + toldMsLimit;
+  try {
+    for (let calm = 0; calm < 3 && Date.now() < giveUpAt;) {
+      const open = await ledger.read((sql) =>
+        sql.first("SELECT 1 AS one FROM outbox WHERE state IN ('pending', 'sending', 'unsure')"),
+      );
+      calm = open === undefined ? calm + 1 : 0;
+      await pause(100);
+    }
+  } finally {
+    await ledger.close();
+  }
 }
 
 /** What is only late is no fault of a ledger that nobody serves any more. */
